@@ -7,8 +7,8 @@ instance.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -200,7 +200,7 @@ class CreditFacts:
 
 @dataclass(frozen=True, slots=True)
 class TypeFacts:
-    """A VM type."""
+    """A VM type; of bags with tasks of several cores, by slots (`slots_of`), and ``given`` as it is."""
 
     name: str
     vcpus: int
@@ -211,6 +211,7 @@ class TypeFacts:
     credits: CreditFacts | None
     speed: Fraction
     architecture: str | None
+    given: TypeFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +234,14 @@ class Work:
     count: int
     duration_s: int
     speed: Fraction
+
+
+def slots_of(cores: Collection[int], taken: Collection[int] = ()) -> tuple[int, bool]:
+    """Cores that always go together, by those of all tasks and the first of each that runs; True if needs differ."""
+    if set(cores) <= {1}:
+        return 1, False
+    together = math.gcd(*set(cores), *taken)
+    return together, set(cores) != {together}
 
 
 class InstanceFacts:
@@ -268,6 +277,12 @@ class InstanceFacts:
         self.tasks = {
             name: entry for entry in document["tasks"] for name in copies(entry["id"], int(entry.get("count", 1)))
         }
+        self.slot_cores, self.shared = slots_of({entry.get("cores", 1) for entry in document["tasks"]})
+        self.share: tuple[int, str] = (1, "slots") if self.shared else (1024, "MB")
+        for vm_type in self.types.values() if self.slot_cores > 1 or self.shared else ():
+            slots = vm_type.vcpus // self.slot_cores
+            size_kb = slots if self.shared else vm_type.memory_kb
+            self.types[vm_type.name] = replace(vm_type, vcpus=max(slots, 1), memory_kb=size_kb, given=vm_type)
         self._checkpoint = document.get("checkpoint")
         self._memory_kb: dict[int, int] = {}
         self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
@@ -275,10 +290,11 @@ class InstanceFacts:
         self._fresh: dict[tuple[int, str, bool, bool], Work | None] = {}
 
     def memory_kb(self, task: str) -> int:
-        """Memory need of a task in KB, rounded up."""
+        """Memory need of a task in KB, rounded up; of tasks that share cores, the slots that it needs."""
         entry = self.tasks[task]
         if id(entry) not in self._memory_kb:
-            self._memory_kb[id(entry)] = rounded_up(exact(entry["memory_mb"]) * 1024)
+            needed_kb = rounded_up(exact(entry["memory_mb"]) * 1024)
+            self._memory_kb[id(entry)] = entry.get("cores", 1) // self.slot_cores if self.shared else needed_kb
         return self._memory_kb[id(entry)]
 
     def given_runtime_s(self, task: str, type_name: str) -> Fraction | None:
@@ -293,7 +309,10 @@ class InstanceFacts:
             given = exact(by_type[type_name])
         else:
             given = exact(entry["base_runtime_s"]) / vm_type.speed
-        if given > LONGEST_S or self.memory_kb(task) > vm_type.memory_kb:
+        whole = vm_type.given or vm_type
+        if given > LONGEST_S or exact(entry["memory_mb"]) * 1024 * WITHOUT_EXCESS > whole.memory_kb:
+            return None
+        if entry.get("cores", 1) > whole.vcpus:
             return None
         return given
 

@@ -308,10 +308,10 @@ class Audit(ABC):
         uptime = vm.uptime_s(event["t"])
         used_kb = sum(run.memory_kb for run in vm.runs.values() if run.due_uptime_s > uptime)
         if used_kb > vm.type.memory_kb:
-            over = (used_kb - vm.type.memory_kb) / 1024
-            need, size = used_kb / 1024, vm.type.memory_kb / 1024
-            message = f"{described(event)}: {vm.name} needs {need:.3f} MB, {over:.3f} MB over its {size:.3f} MB"
-            self._find("memory", vm.name, over, "MB", message)
+            of, unit = self.facts.share
+            over, need, size = ((used_kb - vm.type.memory_kb) / of, used_kb / of, vm.type.memory_kb / of)
+            message = f"{described(event)}: {vm.name} needs {need:.3f} {unit}, {over:.3f} {unit} over its {size:.3f}"
+            self._find("memory", vm.name, over, unit, f"{message} {unit}")
 
     def _check_core(self, event: Event, vm: VmBook, n_cores: int) -> None:
         core = event["core"]

@@ -545,7 +545,8 @@ class _Supervisor:
             future = self.futures.get(task)
             if future is None and task not in self.ended:
                 before = [on_core.get((name, core)), *(by_number.get((name, number)) for number in order.waits_for)]
-                job = Job(self.topic, self.generation, task, name, core, order.command or "", self.call, self.retries)
+                about = self.topic, self.generation, task, name, core, order.command or "", self.call, self.retries
+                job = Job(*about, order.planned.cores)
                 future = self.futures[task] = self.client.submit(
                     perform,
                     job,

@@ -33,6 +33,8 @@ class Job(NamedTuple):
         The function, pickled; it gets the id of the task.
     retries : int
         How often it is tried once more if it fails.
+    cores : tuple of int
+        All its cores, if it has several.
     """
 
     topic: str
@@ -43,6 +45,7 @@ class Job(NamedTuple):
     command: str
     call: bytes | None
     retries: int
+    cores: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -122,6 +125,7 @@ def _call(job: Job) -> tuple[int, str]:
 def _command(job: Job, book: _Book) -> tuple[int, str]:
     """Run the command; return its exit code, and the end of what it said on standard error if it failed."""
     about = {"SPOTBAG_TASK": job.task, "SPOTBAG_VM": job.vm, "SPOTBAG_CORE": str(job.core)}
+    about["SPOTBAG_CORES"] = ",".join(map(str, job.cores or (job.core,)))
     with tempfile.TemporaryFile() as said:
         with _lock:
             if book.ended:

@@ -19,7 +19,7 @@ from ..core.cluster import import_distributed
 from ..core.errors import SpotbagError
 from ..core.quantities import KB_PER_MB
 from ..core.wording import counted
-from ..instances.entries import Market
+from ..instances.entries import Market, type_memory_kb
 from ..schedules.schedule import Schedule
 
 _LOOPBACK = "127.0.0.1"
@@ -57,7 +57,14 @@ def vms_of(plan: Schedule) -> list[Vm]:
     """Return the VMs of a plan, in its order."""
     offers = [plan.instance.offers[offer] for offer in plan.vm_offer.tolist()]
     return [
-        Vm(name, one.vm_type.name, one.market, one.vcpus, one.memory_kb / KB_PER_MB, one.price_usd_per_hour)
+        Vm(
+            name,
+            one.vm_type.name,
+            one.market,
+            one.vm_type.vcpus,
+            type_memory_kb(one.vm_type) / KB_PER_MB,
+            one.price_usd_per_hour,
+        )
         for name, one in zip(plan.vm_ids, offers, strict=True)
     ]
 

@@ -51,7 +51,7 @@ def read_log(
     files = [file for path in paths for file in _log_files(Path(path))]
     ready_s = int(schedule.vm_ready_s.min(initial=schedule.instance.boot_overhead_s))
     offers = [schedule.instance.offers[offer] for offer in schedule.vm_offer.tolist()]
-    cores = {name: offer.vcpus for name, offer in zip(schedule.vm_ids, offers, strict=True)}
+    cores = {name: offer.vm_type.vcpus for name, offer in zip(schedule.vm_ids, offers, strict=True)}
     found = read_logs(files, planned_tasks(schedule), cores, ready_s, lost, began_at)
     rented = {
         name: {"type": one.vm_type.name, "market": one.market, "price_usd_per_hour": one.price_usd_per_hour}

@@ -124,8 +124,13 @@ def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
 
 def _planned(columns: ScheduleColumns) -> tuple[PlannedTask, ...]:
     numbers: tuple[IntArray, ...] = (columns.task_vm, columns.task_core, columns.task_start_s, columns.task_end_s)
-    rows = zip(columns.task_ids, *(column.tolist() for column in numbers), strict=True)
-    return tuple([PlannedTask(name, columns.vm_names[vm], core, start, end) for name, vm, core, start, end in rows])
+    rows = zip(columns.task_ids, *(column.tolist() for column in numbers), columns.cores, strict=True)
+    return tuple(
+        [
+            PlannedTask(name, columns.vm_names[vm], core, start, end, cores=cores)
+            for name, vm, core, start, end, cores in rows
+        ]
+    )
 
 
 def refuse_running(plan: Schedule | ScheduleDocument) -> None:

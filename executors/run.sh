@@ -95,7 +95,7 @@ spotbag_last_words() {
         awk '{ printf "%s%s", between, $0; between = "\\n" }' 2>/dev/null
 }
 
-# spotbag_task NUMBER FILE ID-AS-JSON ID COMMAND
+# spotbag_task NUMBER FILE ID-AS-JSON ID COMMAND [CORES]
 spotbag_task() {
     spotbag_stop_here
     if [ "$1" = "$spotbag_next" ]; then
@@ -106,7 +106,7 @@ spotbag_task() {
     # A signal may be lost on a child that has just been made: it looks for itself whether it is to stop.
     (
         [ ! -e "$spotbag_state/stop" ] || exit 143
-        export SPOTBAG_VM="$spotbag_vm" SPOTBAG_CORE="$spotbag_core" SPOTBAG_TASK="$4"
+        export SPOTBAG_VM="$spotbag_vm" SPOTBAG_CORE="$spotbag_core" SPOTBAG_CORES="${6-$spotbag_core}" SPOTBAG_TASK="$4"
         # shellcheck disable=SC2086
         set -- $spotbag_session sh -c -- "$5"
         # shellcheck disable=SC2086

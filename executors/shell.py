@@ -195,7 +195,9 @@ def _write_vm(folder: Path, order: VmOrder) -> None:
     for core in cores:
         tasks = [task for task in order.tasks if task.planned.core == core]
         text = "".join(_task_lines(task, sorted(told.get(task.number, ()))) for task in tasks)
-        head = f"# What core {core} runs, in this order: number, name of the files of output, id twice, command.\n"
+        head = (
+            f"# What core {core} runs, in this order: number, name of the files of output, id twice, command, cores.\n"
+        )
         (folder / f"core-{core}.sh").write_text(head + text, encoding="utf-8", newline="\n")
 
 
@@ -203,6 +205,7 @@ def _task_lines(task: TaskOrder, told: Sequence[int]) -> str:
     planned = task.planned
     name = f"{task.number}-{_UNSAFE.sub('_', planned.task)[:100]}"
     words = [str(task.number), quoted(name), *map(quoted, (_json(planned.task), planned.task, task.command or ""))]
+    words += [",".join(map(str, planned.cores))] if planned.cores else []
     waits = f"spotbag_wait_for {' '.join(map(str, task.waits_for))}\n" if task.waits_for else ""
     tell = f"spotbag_tell {task.number} {' '.join(map(str, told))}\n" if told else ""
     return f"# planned: {planned.start_s} s to {planned.end_s} s\n{waits}spotbag_task {' '.join(words)}\n{tell}"

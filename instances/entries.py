@@ -10,7 +10,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -67,7 +67,7 @@ def _refused(why: str) -> str:
 
 _REFUSED_KEYS: Mapping[str, str] = {
     **{name: _refused(said["why"]) for said in COLUMNS["refused"] for name in said["headings"].split()},
-    **dict.fromkeys(OF_TASKS["cores"], _refused("a task runs on one core of one VM")),
+    **{name: "are called cores here" for name in OF_TASKS["cores"] if name != "cores"},
     **dict.fromkeys(OF_TASKS["state"], _refused("a bag has the tasks that are to be run, and no others")),
     **dict.fromkeys(OF_TASKS["market"], 'is called markets here: ["on-demand"] of a task that must not be preempted'),
 }
@@ -147,7 +147,7 @@ class VmType(Record):
     name : str
         E.g. ``c4.large``.
     vcpus : int
-        Virtual cores; one task runs on one core.
+        Virtual cores; a task has as many of them as it needs.
     memory_mb : float
         Memory that the tasks running at the same time share (1 GB = 1024 MB).
     gflops : float, optional
@@ -204,6 +204,8 @@ class Task(Record):
     markets : tuple of {"spot", "on-demand"}, optional
         It runs only on VMs of these markets; on all if absent. Of tasks that may not be on demand, no plan survives the
         loss.
+    cores : int
+        Cores of one VM that it has for as long as it runs; they need not be neighbours.
     """
 
     _refused_keys: ClassVar[Mapping[str, str]] = _REFUSED_KEYS
@@ -218,6 +220,7 @@ class Task(Record):
     deadline_s: Annotated[int, Field(ge=-MAX_SECONDS, le=MAX_SECONDS), INTEGRAL] | None = None
     weight: Annotated[float, Field(ge=1e-6, le=10**6)] | None = None
     markets: Annotated[tuple[Market, ...], Field(strict=False, min_length=1)] | None = None
+    cores: VCpus = 1
 
 
 class Checkpoints(Record):
@@ -329,7 +332,7 @@ class RunningTask(Record):
     task : str
         Its id.
     core : int
-        The core that it runs on.
+        The core that it runs on; the first of several.
     start_s : int
         When it started, before or at second 0; its duration there says when it ends.
     mode : {"burst", "baseline"}, optional
@@ -436,7 +439,7 @@ class RentalOffer:
         VMs that a plan may rent at once: the offer's limit and the market's, less the machines that exist; 0 if the
         instance does not allow the market.
     vcpus, memory_kb : int
-        Cores of a VM, and its memory in whole KB.
+        Slots of a VM, which are its cores where no task has several, and its memory in whole KB; see `Slots`.
     listed_as : int, optional
         Of VMs that exist at a price of their own: the offer that is the same but for the price. None may be rented.
     """
@@ -502,6 +505,55 @@ def withdrawn(vm_type: VmType, above_usd_per_hour: float = -1.0) -> VmType:
 def type_memory_kb(vm_type: VmType) -> int:
     """Memory of a VM for tasks in whole KB, rounded down; what is reserved, rounded up."""
     return math.floor(vm_type.memory_mb * KB_PER_MB) - math.ceil(vm_type.reserved_mb * KB_PER_MB * (1 - EXCESS))
+
+
+class Slots(NamedTuple):
+    """What the cores of VMs count as, for whatever plans or replays a bag.
+
+    A VM has a slot for as many cores as divide the needs of all tasks. Where all tasks need the same number, each runs
+    in a slot of its own, and nothing else is known of cores. Where they do not, slots are what tasks on a VM share, as
+    they share memory elsewhere: each needs some (`Instance.memory_kb`), a VM has so many (`RentalOffer.memory_kb`), and
+    a task stands in the queue of one, its first. Such bags are planned only where memory itself never binds
+    (`memory_beside_cores`).
+
+    Attributes
+    ----------
+    cores : int
+        Cores of a slot.
+    shared : bool
+        Whether tasks need different numbers of them.
+    """
+
+    cores: int = 1
+    shared: bool = False
+
+    @classmethod
+    def of(cls, cores: IntArray, running_cores: Iterable[int] = ()) -> Slots:
+        """Return the slots of a bag, by the cores of its tasks and the first core of each that runs already."""
+        if int(cores.max(initial=1)) == 1:
+            return cls()
+        size = math.gcd(*np.unique(cores).tolist(), *running_cores)
+        return cls(size, bool((cores != size).any()))
+
+    def of_type(self, vm_type: VmType) -> tuple[int, int]:
+        """Slots of a VM, and the size of what its tasks share: its memory in KB, or its slots."""
+        slots = max(vm_type.vcpus // self.cores, 1)  # where there is none, no task can run
+        return slots, slots if self.shared else type_memory_kb(vm_type)
+
+
+def memory_beside_cores(
+    vm_types: Sequence[VmType], cores: IntArray, needed_kb: IntArray, runtime_s: IntArray, group_size: IntArray
+) -> VmType | None:
+    """First type on which tasks that fit the cores may not fit the memory; arrays by group, None if there is none."""
+    order = np.argsort(-needed_kb / cores, kind="stable")
+    kb_for_core, all_cores = needed_kb[order] / cores[order], (cores * group_size)[order]
+    for index, vm_type in enumerate(vm_types):
+        most = np.where(runtime_s[order, index] < NEVER, all_cores, 0)
+        # At most as much memory as of the tasks that need most for each core, of the last one a part.
+        taken = np.clip(vm_type.vcpus - (np.cumsum(most) - most), 0, most)
+        if float(taken @ kb_for_core) * (1 - EXCESS) > type_memory_kb(vm_type):
+            return vm_type
+    return None
 
 
 def expanded_ids(group: str, count: int) -> list[str]:
@@ -638,24 +690,25 @@ def duration_table(
 
 
 def memory_never_binds(
-    vm_types: Sequence[VmType],
+    sizes: Sequence[tuple[int, int]],
     memory_kb: IntArray,
     runtime_s: IntArray,
     group_size: IntArray,
     known: BoolArray | None = None,
 ) -> BoolArray:
-    """Types whose memory holds their largest tasks, one on each core, shape (n_types,); the other arrays by group.
+    """Types whose memory holds their largest tasks, one in each slot, shape (n_types,); the other arrays by group.
 
-    Of types that are known to be some, nothing is worked out.
+    Of types that are known to be some, nothing is worked out. ``sizes`` has the slots and the memory of each
+    (`Slots.of_type`).
     """
-    result = np.zeros(len(vm_types), dtype=bool) if known is None else known.copy()
+    result = np.zeros(len(sizes), dtype=bool) if known is None else known.copy()
     if result.all():
         return result
     memory = np.repeat(memory_kb, group_size)
-    for index, vm_type in enumerate(vm_types):
+    for index, (slots, size_kb) in enumerate(sizes):
         if result[index]:
             continue
         able = memory[np.repeat(runtime_s[:, index], group_size) < NEVER]
-        largest = np.partition(able, -vm_type.vcpus)[-vm_type.vcpus :] if able.size > vm_type.vcpus else able
-        result[index] = int(largest.sum()) <= type_memory_kb(vm_type)
+        largest = np.partition(able, -slots)[-slots:] if able.size > slots else able
+        result[index] = int(largest.sum()) <= size_kb
     return result

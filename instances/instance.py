@@ -34,6 +34,7 @@ from .entries import (
     Objective,
     Provenance,
     RentalOffer,
+    Slots,
     SurvivalOption,
     Task,
     VmType,
@@ -53,6 +54,7 @@ from .entries import (
     withdrawn,
 )
 from .instance_checks import (
+    core_issues,
     cross_issues_of_parts,
     header_issues,
     machine_issues,
@@ -285,6 +287,10 @@ class Instance(WholeDocument):
             yield from market_issues(self.vm_types, self.limits, self.markets)
         if concerns(changed, "vm_types"):
             yield from type_issues(list(enumerate(self.vm_types)))
+        if concerns(changed, "vm_types", "tasks", "machines") and int(self.cores.max()) > 1:
+            yield from core_issues(
+                self.vm_types, self.slots, self.cores, self.needed_kb, self.runtime_s, self.group_size
+            )
         if concerns(changed, "tasks", "vm_types"):
             too_large = list(size_issues(len(self.task_rows), self.vm_types))
             yield from too_large
@@ -298,14 +304,14 @@ class Instance(WholeDocument):
 
     def _tasks_are_right(self) -> bool:
         """True if arrays show all tasks to be free of faults; False if a closer look is needed."""
-        if len(self.tasks) < _FEW_TASKS or self.has_dates or not self.in_market.all():
+        if len(self.tasks) < _FEW_TASKS or self.has_dates or not self.in_market.all() or self.cores.max() > 1:
             return False
         longest_s = self.deadline_s - self.boot_overhead_s if self.late is None else MAX_SECONDS
         return tasks_are_right(
             self.task_rows,
             self.group_ids,
             self.group_size,
-            self.memory_kb,
+            self.needed_kb,
             self.given_runtime_s,
             self.vm_types,
             longest_s,
@@ -413,9 +419,24 @@ class Instance(WholeDocument):
         return read_only(np.array([task.memory_mb for task in self.task_rows]))
 
     @cached_property
-    def memory_kb(self) -> IntArray:
+    def needed_kb(self) -> IntArray:
         """Memory need of each group in KB, rounded up, shape (n_groups,)."""
         return read_only(whole(self.given_memory_mb * KB_PER_MB))
+
+    @cached_property
+    def cores(self) -> IntArray:
+        """Cores that a task of each group needs, shape (n_groups,)."""
+        return read_only(np.array([task.cores or 1 for task in self.task_rows], dtype=np.int64))
+
+    @cached_property
+    def slots(self) -> Slots:
+        """What cores count as; see there."""
+        return Slots.of(self.cores, (run.core for machine in self.machines for run in machine.running))
+
+    @cached_property
+    def memory_kb(self) -> IntArray:
+        """What a task of each group needs of what tasks on a VM share, shape (n_groups,): memory in KB, or slots."""
+        return read_only(self.cores // self.slots.cores) if self.slots.shared else self.needed_kb
 
     @cached_property
     def given_runtime_s(self) -> FloatArray:
@@ -429,7 +450,8 @@ class Instance(WholeDocument):
         `durations.NEVER` if it cannot run there.
         """
         given = self.given_runtime_s
-        fits = self.memory_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in self.vm_types])
+        fits = self.needed_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in self.vm_types])
+        fits &= self.cores[:, None] <= np.array([vm_type.vcpus for vm_type in self.vm_types])
         able = (given <= MAX_SECONDS) & fits
         return read_only(np.where(able, whole(np.where(able, given, 1.0)), NEVER))
 
@@ -452,6 +474,7 @@ class Instance(WholeDocument):
                 cap = self.market_limit(market)
                 limit = max(offer.limit - existing[vm_type.name, market], 0)
                 limit = limit if cap is None else min(cap, limit)
+                slots, memory_kb = self.slots.of_type(vm_type)
                 yield RentalOffer(
                     index=index,
                     type_index=type_index,
@@ -459,8 +482,8 @@ class Instance(WholeDocument):
                     market=market,
                     price_usd_per_hour=offer.price_usd_per_hour,
                     limit=limit if market in self.markets else 0,
-                    vcpus=vm_type.vcpus,
-                    memory_kb=type_memory_kb(vm_type),
+                    vcpus=slots,
+                    memory_kb=memory_kb,
                 )
                 index += 1
 
@@ -513,7 +536,7 @@ class Instance(WholeDocument):
         """The tasks that run on machines."""
         index = self.task_index if any(machine.running for machine in self.machines) else {}
         rows = [
-            (index[entry.task], number, entry.core, entry.start_s, entry.mode == "baseline")
+            (index[entry.task], number, entry.core // self.slots.cores, entry.start_s, entry.mode == "baseline")
             for number, machine in enumerate(self.machines)
             for entry in machine.running
         ]
@@ -625,9 +648,10 @@ class Instance(WholeDocument):
         """Types on which any tasks that fill the cores fit the memory together, shape (n_types,)."""
         # Where the tasks of a whole bag fit, so do those that are left of it.
         whole = None if self.taken_from is None else self.taken_from[0]
-        known = whole.memory_never_binds if whole is not None and whole.vm_types is self.vm_types else None
-        sizes = self.group_size
-        return read_only(memory_never_binds(self.vm_types, self.memory_kb, self.runtime_s, sizes, known))
+        same = whole is not None and whole.vm_types is self.vm_types and whole.slots == self.slots
+        known = whole.memory_never_binds if whole is not None and same else None
+        sizes = [self.slots.of_type(vm_type) for vm_type in self.vm_types]
+        return read_only(memory_never_binds(sizes, self.memory_kb, self.runtime_s, self.group_size, known))
 
     @cached_property
     def checkpoint_interval_s(self) -> FloatArray:
@@ -735,7 +759,8 @@ class Instance(WholeDocument):
         usd = np.full((len(self.tasks), len(listed)), np.inf)
         for offer in listed:
             seconds = self.offer_runtime_s[:, offer.index]
-            usd[:, offer.index] = np.where(seconds < NEVER, seconds * (offer.price_usd_per_s / offer.vcpus), np.inf)
+            core_usd = self.cores * (offer.price_usd_per_s / offer.vm_type.vcpus)
+            usd[:, offer.index] = np.where(seconds < NEVER, seconds * core_usd, np.inf)
         cheapest = usd.min(axis=1)
         is_spot = self.offer_is_spot[: len(listed)]
         if not is_spot.all():

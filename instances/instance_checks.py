@@ -16,12 +16,15 @@ from ..core.records import Numbered, duplicates, valid_parts
 from .entries import (
     MAX_DURATIONS,
     MAX_TASKS,
+    NEVER,
     Limits,
     Machine,
     Market,
+    Slots,
     Task,
     VmType,
     due_s,
+    memory_beside_cores,
     type_memory_kb,
 )
 
@@ -108,6 +111,10 @@ def machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], task
             if core >= vm_type.vcpus or times > 1:
                 rule = f"{times} tasks run on it" if times > 1 else f"{machine.type} has cores 0 to {vm_type.vcpus - 1}"
                 yield Issue(where, rule, "running.core", core, machine.id)
+        needs = {task.id: task.cores or 1 for task in tasks} if machine.running else {}
+        taken = sum(needs.get(entry.task, needs.get(entry.task.rpartition("#")[0], 1)) for entry in machine.running)
+        if taken > vm_type.vcpus and not any(times > 1 for times in cores.values()):
+            yield Issue(where, f"run on {taken} cores, {machine.type} has {vm_type.vcpus}", "running", item=machine.id)
         for entry in machine.running:
             if not _is_task(entry.task, counts):
                 yield Issue(where, "is no task of the bag", "running.task", entry.task, machine.id)
@@ -161,6 +168,30 @@ def type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
                 credits.initial_credits,
                 vm_type.name,
             )
+
+
+def core_issues(
+    vm_types: Sequence[VmType],
+    slots: Slots,
+    cores: IntArray,
+    needed_kb: IntArray,
+    runtime_s: IntArray,
+    group_size: IntArray,
+) -> Iterator[Issue]:
+    """Types on which tasks of several cores cannot be planned; arrays by group."""
+    several = cores > 1
+    for index, vm_type in enumerate(vm_types):
+        if vm_type.burstable is not None and (runtime_s[several, index] < NEVER).any():
+            rule = "is burstable, and credits of tasks of several cores are not known: leave the type out"
+            yield Issue(f"vm_types[{index}]", rule, item=vm_type.name)
+    short = memory_beside_cores(vm_types, cores, needed_kb, runtime_s, group_size) if slots.shared else None
+    if short is not None:
+        yield Issue(
+            "tasks",
+            f"need different numbers of cores, and more memory than {short.name} has for so many cores: where both may "
+            "bind cannot be planned yet; give tasks the cores that their memory takes, all tasks the same number, or "
+            f"leave out {short.name}",
+        )
 
 
 def tasks_are_right(
@@ -257,6 +288,7 @@ def _placement_issues(
     largest_kb = max(sizes.values())
     reserved = " without what is reserved" if any(vm_type.reserved_mb for vm_type in vm_types) else ""
     smallest_kb = min(sizes.values())
+    fewest, most = (of(vm_type.vcpus for vm_type in vm_types) for of in (min, max))
     architectures = {name: vm_type.architecture for name, vm_type in known.items()}
     # Each rule leaves fewer types; a task is reported for the first rule that leaves none, and not for later ones.
     for index, task in tasks:
@@ -298,6 +330,12 @@ def _placement_issues(
             if not times:
                 rule = "fits none of the VM types that it has a run time for"
                 yield Issue(where, rule, "memory_mb", task.memory_mb, task.id)
+                continue
+        if task.cores and task.cores > fewest:
+            times = {name: time for name, time in times.items() if task.cores <= known[name].vcpus}
+            if not times:
+                rule = f"are more than any of the VM types that it has a run time for and fits has (most {most})"
+                yield Issue(where, rule, "cores", task.cores, task.id)
                 continue
         if span_s is not None:
             yield from _time_issues(where, task, min(times.values()), *span_s)

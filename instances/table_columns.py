@@ -14,7 +14,7 @@ from .amounts import MEMORY_UNITS_MB
 from .columns import COMMENTS, OF_TASKS, Role, normal
 from .table_formats import REFUSED, MadeTable, TableFormat
 
-MultiCore: TypeAlias = Literal["refuse", "split", "skip"]
+MultiCore: TypeAlias = Literal["keep", "split", "skip"]
 _UNITS: Mapping[Role, Mapping[str, float]] = {
     "memory": MEMORY_UNITS_MB,
     **dict.fromkeys(("runtime", "ready", "deadline", "arrival", "within"), TIME_UNITS_S),
@@ -43,8 +43,8 @@ class CsvFormat:
         Heading to the cells of the rows that are taken.
     stage : str, optional
         Stage, process or rule of a workflow whose tasks are taken.
-    multi_core : {"refuse", "split", "skip"}
-        What is done with tasks of several cores: an error, a task for each core, or nothing is made of them.
+    multi_core : {"keep", "split", "skip"}
+        What is made of tasks of several cores: such a task, one for each core, or nothing.
     """
 
     columns: Mapping[str, str] | None = None
@@ -53,7 +53,7 @@ class CsvFormat:
     runtime_unit: str | None = None
     only: Mapping[str, Collection[str]] = field(default_factory=dict)
     stage: str | None = None
-    multi_core: MultiCore = "refuse"
+    multi_core: MultiCore = "keep"
 
 
 class CellValues(dict[str, Any]):

@@ -60,6 +60,8 @@ class PlacedTask(Record):
         On spot VMs: work between two checkpoints; a claim like the cost.
     command : str, optional
         What the task runs, as its instance says.
+    cores : tuple of int, optional
+        All cores of a task that has several; ``core`` is the first.
     """
 
     id: Name
@@ -70,6 +72,7 @@ class PlacedTask(Record):
     mode: Mode | None = None
     checkpoint_interval_s: Annotated[float, Field(gt=0)] | None = None
     command: Text | None = None
+    cores: Annotated[tuple[Annotated[int, Field(ge=0, le=_LARGEST), INTEGRAL], ...], Field(strict=False)] | None = None
 
 
 SurvivalVerdict: TypeAlias = Literal["survives", "does-not-survive", "not-shown"]
@@ -355,6 +358,7 @@ class ScheduleDocument(ScheduleHeader):
             task_mode=np.array([code[task.mode or None] for task in rows], dtype=np.int64),
             checkpoint_interval_s=np.array([task.checkpoint_interval_s or None for task in rows], dtype=np.float64),
             commands=[task.command or None for task in rows],
+            cores=[tuple(task.cores or ()) for task in rows],
         )
 
 
@@ -380,6 +384,8 @@ class ScheduleColumns:
         Work between two checkpoints; NaN where the document states none.
     commands : sequence of str or None, shape (n_rows,)
         What each task runs; None where the document does not say.
+    cores : sequence of tuple of int, shape (n_rows,)
+        All cores of each task; empty where the document names but one.
     """
 
     header: ScheduleHeader
@@ -393,16 +399,20 @@ class ScheduleColumns:
     task_mode: IntArray
     checkpoint_interval_s: FloatArray
     commands: Sequence[str | None]
+    cores: Sequence[tuple[int, ...]]
 
     def records(self, rows: IntArray | None = None) -> Iterator[PlacedTask]:
         """Make the records of some rows, or of all."""
         columns = self.task_vm, self.task_core, self.task_start_s, self.task_end_s, self.task_mode
-        ids, commands = (
-            texts if rows is None else [texts[row] for row in rows.tolist()] for texts in (self.task_ids, self.commands)
+        ids, commands, cores = (
+            texts if rows is None else [texts[row] for row in rows.tolist()]
+            for texts in (self.task_ids, self.commands, self.cores)
         )
         values = [(column if rows is None else column[rows]).tolist() for column in columns]
         intervals = (self.checkpoint_interval_s if rows is None else self.checkpoint_interval_s[rows]).tolist()
-        for name, vm, core, start, end, mode, interval, command in zip(ids, *values, intervals, commands, strict=True):
+        for name, vm, core, start, end, mode, interval, command, named in zip(
+            ids, *values, intervals, commands, cores, strict=True
+        ):
             yield PlacedTask(
                 id=name,
                 vm=self.vm_names[vm],
@@ -412,4 +422,5 @@ class ScheduleColumns:
                 mode=MODES[mode],
                 checkpoint_interval_s=None if math.isnan(interval) else interval,
                 command=command,
+                cores=named or None,
             )

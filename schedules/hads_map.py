@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from ..core.errors import InputError, Issue
+from ..core.errors import InputError, Issue, input_error
 from ..core.json_documents import format_json, parse_json
 from ..core.quantities import is_name
 from ..core.records import LimitedRecord, validate_record
@@ -57,6 +57,7 @@ def read_hads_map(path: str | os.PathLike[str], instance: Instance) -> tuple[Sch
     """
     source = source_name(path)
     document = validate_record(_Map, parse_json(read_text(path), source, most_keys=MAX_TASKS), source)
+    _refuse_several_cores(instance)
     reader = _MapReader(instance)
     for key, vm in document.instances.items():
         reader.add_vm(key, vm)
@@ -66,6 +67,12 @@ def read_hads_map(path: str | os.PathLike[str], instance: Instance) -> tuple[Sch
         raise InputError(source, reader.issues)
     schedule = reader.schedule(tuple(document.instances))
     return schedule, [*reader.warnings(), *_differences(document, schedule)]
+
+
+def _refuse_several_cores(instance: Instance) -> None:
+    """Refuse a bag of which a map cannot say what is where."""
+    if int(instance.cores.max()) > 1:
+        raise input_error(instance.name, "has tasks of several cores, which the maps of HADS do not know")
 
 
 def _differences(document: _Map, schedule: Schedule) -> list[str]:
@@ -170,6 +177,7 @@ def format_hads_map(schedule: Schedule) -> str:
     Tasks are called as in the ``job.json`` that `spotbag.instances.bags.hads_files` writes.
     """
     instance = schedule.instance
+    _refuse_several_cores(instance)
     ready = instance.boot_overhead_s
     cores: list[list[dict[str, Any]]] = [[{} for _ in range(vcpus)] for vcpus in schedule.vm_vcpus.tolist()]
     for task in np.argsort(schedule.task_start_s, kind="stable").tolist():

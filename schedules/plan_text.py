@@ -29,22 +29,22 @@ def rented_table(schedule: Schedule) -> Table:
     offers, from_state = schedule.instance.offers, bool(schedule.instance.machines)
     vms = Counter(schedule.vm_offer.tolist())
     tasks = Counter(schedule.vm_offer[schedule.task_vm].tolist())
-    ready = schedule.vm_ready_s
+    ready, cores = schedule.vm_ready_s, schedule.instance.cores[schedule.instance.task_group]
     # Of tasks that run already, only the time from the state on is compared with what is paid from then on.
     from_s = schedule.task_start_s.clip(min=ready[schedule.task_vm])
     rows = []
     for index in sorted(vms):
         mine = schedule.vm_offer == index
         end = schedule.vm_end_s[mine]
-        paid = (end - ready[mine]).sum() * offers[index].vcpus
-        used = (schedule.task_end_s - from_s)[mine[schedule.task_vm]].sum()
+        paid = (end - ready[mine]).sum() * offers[index].vm_type.vcpus
+        used = ((schedule.task_end_s - from_s) * cores)[mine[schedule.task_vm]].sum()
         rows.append(
             [
                 offers[index].vm_type.name,
                 offers[index].market,
                 str(vms[index]),
                 *([str((schedule.vm_machine[mine] < 0).sum())] if from_state else []),
-                str(vms[index] * offers[index].vcpus),
+                str(vms[index] * offers[index].vm_type.vcpus),
                 f"{tasks[index]:,}",
                 f"{int(end.max()):,}",
                 f"{100 * used / paid:.1f}" if paid else "-",

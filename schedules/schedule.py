@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,8 @@ class Schedule:
             raise _no_plan("task_core names a core that the VM does not have")
         if (self.task_duration_s > 10**9).any():
             raise _no_plan("a task is placed where it cannot run")
+        if self.instance.slots.shared:
+            object.__setattr__(self, "task_core", read_only(np.array([slots[0] for slots in self.task_slots])))
 
     def _machines(self) -> IntArray:
         """Machine of each VM, by the names of the VMs if it is not given."""
@@ -132,6 +135,50 @@ class Schedule:
         return read_only(self.task_start_s + self.task_duration_s)
 
     @cached_property
+    def task_slots(self) -> list[tuple[int, ...]]:
+        """Slots of each task: those that are free first, the first of them at a tie, in the order of starts.
+
+        Tasks that run on machines keep the first that they have. A task that finds too few has those that there are,
+        and one at least: what is wrong with its plan is for the checker to say.
+        """
+        instance = self.instance
+        need = (instance.cores[instance.task_group] // instance.slots.cores).tolist()
+        if not instance.slots.shared:
+            return [(core,) for core in self.task_core.tolist()]
+        found: list[tuple[int, ...]] = [()] * instance.n_tasks
+        free, kept = [[*range(slots)] for slots in self.vm_vcpus.tolist()], dict[int, int]()
+        for task, core in zip(instance.running.task.tolist(), instance.running.core.tolist(), strict=True):
+            if core in free[self.task_vm[task]]:
+                free[self.task_vm[task]].remove(core)
+                kept[task] = core
+        busy: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in free]
+        ends_s, vms = self.task_end_s.tolist(), self.task_vm.tolist()
+        ordered = np.lexsort((np.arange(instance.n_tasks), self.task_start_s)).tolist()
+        for task in [*kept, *(task for task in ordered if task not in kept)]:
+            mine, start_s = free[vms[task]], int(self.task_start_s[task])
+            while busy[vms[task]] and busy[vms[task]][0][0] <= start_s:
+                mine += heappop(busy[vms[task]])[1]
+            mine.sort()
+            first = [kept[task]] if task in kept else []
+            taken = (*first, *mine[: need[task] - len(first)])
+            del mine[: need[task] - len(first)]
+            found[task] = taken or (0,)
+            heappush(busy[vms[task]], (ends_s[task], taken))
+        return found
+
+    @cached_property
+    def task_cores(self) -> list[tuple[int, ...]]:
+        """Cores of each task that has several, all of them; empty for all others."""
+        size = self.instance.slots.cores
+        several = self.instance.cores[self.instance.task_group] > 1
+        if not several.any():
+            return [()] * len(several)
+        return [
+            tuple(slot * size + core for slot in slots for core in range(size)) if named else ()
+            for slots, named in zip(self.task_slots, several.tolist(), strict=True)
+        ]
+
+    @cached_property
     def checkpoint_interval_s(self) -> FloatArray:
         """Work between two checkpoints of each task, shape (n_tasks,) (HADS eq. 2); infinite where none are taken."""
         spot = self.instance.offer_is_spot[self.vm_offer[self.task_vm]]
@@ -139,7 +186,7 @@ class Schedule:
 
     @cached_property
     def vm_vcpus(self) -> IntArray:
-        """Cores of each VM, shape (n_vms,)."""
+        """Slots of each VM, shape (n_vms,): its cores, where no task has several."""
         return read_only(np.array([offer.vcpus for offer in self.instance.offers], dtype=np.int64)[self.vm_offer])
 
     @cached_property
@@ -244,12 +291,13 @@ class Schedule:
             vm_names=self.vm_ids,
             task_ids=instance.task_ids,
             task_vm=self.task_vm,
-            task_core=self.task_core,
+            task_core=self.task_core * instance.slots.cores,
             task_start_s=self.task_start_s,
             task_end_s=self.task_end_s,
             task_mode=np.where(burstable, np.where(self.task_baseline, baseline, burst), 0),
             checkpoint_interval_s=_to_digits(interval),
             commands=instance.task_commands,
+            cores=self.task_cores,
         )
 
     @public

@@ -147,7 +147,7 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
         instance,
         vm_offer,
         np.array([vm_index[entry.vm] for entry in entries], dtype=np.int64),
-        np.array([entry.core for entry in entries], dtype=np.int64),
+        np.array([entry.core for entry in entries], dtype=np.int64) // instance.slots.cores,
         np.array([entry.start_s for entry in entries], dtype=np.int64),
         np.array([entry.mode == "baseline" for entry in entries], dtype=bool),
         tuple(vm.id for vm in document.vms),
@@ -216,10 +216,12 @@ def _placement_issues(
             issues.append(Issue(where, "is no VM of the plan", "vm", entry.vm, entry.id))
             continue
         offer = instance.offers[int(vm_offer[vm_index[entry.vm]])]
-        if entry.core >= offer.vcpus:
-            issues.append(
-                Issue(where, f"must be below {offer.vcpus}, the cores of {entry.vm}", "core", entry.core, entry.id)
-            )
+        if entry.core >= offer.vm_type.vcpus:
+            rule = f"must be below {offer.vm_type.vcpus}, the cores of {entry.vm}"
+            issues.append(Issue(where, rule, "core", entry.core, entry.id))
+        elif entry.core % instance.slots.cores:
+            rule = f"must be a multiple of {instance.slots.cores}: no task of the bag needs fewer cores"
+            issues.append(Issue(where, rule, "core", entry.core, entry.id))
         if entry.mode and not offer.burstable:
             issues.append(Issue(where, f"does not exist on {offer.vm_type.name}", "mode", entry.mode, entry.id))
             continue
@@ -314,13 +316,15 @@ def _task_rows(columns: ScheduleColumns) -> Iterator[str]:
         columns.task_mode.tolist(),
         stated.tolist(),
         columns.commands,
+        columns.cores,
         strict=True,
     )
-    for name, vm, core, start, end, mode, seconds, command in rows:
+    for name, vm, core, start, end, mode, seconds, command, cores in rows:
         runs = f', "command": {encode(command)}' if command else ""
+        named = f', "cores": {[*cores]}' if cores else ""
         yield (
             f'    {{"id": {encode(name)}, "vm": {vms[vm]}, "core": {core}, "start_s": {start}, "end_s": {end}'
-            f"{modes[mode]}{seconds}{runs}}}"
+            f"{modes[mode]}{seconds}{runs}{named}}}"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -24,13 +25,16 @@ from ..instances.entries import (
     NEVER,
     Burstable,
     Machine,
+    RentalOffer,
     RunningTask,
+    Slots,
     Task,
     duration_table,
     offers_at_own_prices,
     offers_of_existing,
 )
 from ..instances.instance import Instance, RunningTasks, held_s, machine_paid, rents_of
+from ..instances.instance_checks import core_issues
 from .events import Draft, Event, events_of_words, have_happen, wrong_state
 from .vm_state import TaskOnVm, VmState, VmStatus, changed
 
@@ -126,7 +130,7 @@ class State(WholeDocument):
             running.setdefault(vm, []).append(
                 TaskOnVm.model_construct(
                     task=ids[task],
-                    core=int(plan.task_core[task]),
+                    core=int(plan.task_core[task]) * plan.instance.slots.cores,
                     start_s=float(plan.task_start_s[task]),
                     end_s=None,
                     mode=mode,
@@ -418,11 +422,27 @@ class _Remaining:
             )
             raise wrong_state(rule)
         self.saved = self._saved()
-        self.own_prices = tuple(offers_at_own_prices(instance.offers, state.vms))
-        self.offers = (*instance.offers, *self.own_prices)
+        listed = self._offers_in_slots()
+        self.own_prices = tuple(offers_at_own_prices(listed, state.vms))
+        self.offers = (*listed, *self.own_prices)
         self.bills = instance.bills_of(self.offers) if self.own_prices else instance.bills
         self.listed = [offer.index if offer.listed_as is None else offer.listed_as for offer in self.offers]
         self.offer_of = np.array(offers_of_existing(self.offers, state.vms), dtype=np.int64)
+
+    def _offers_in_slots(self) -> tuple[RentalOffer, ...]:
+        """Offers of the given instance as the tasks that are left count their cores, which may be by other slots."""
+        given, group = self.given, self.given.task_group[self.tasks]
+        self.slots = Slots.of(given.cores[group], (run.core for vm in self.state.vms for run in vm.running))
+        if self.slots == given.slots:
+            return given.offers
+        of_tasks = (given.cores[group], given.needed_kb[group], given.runtime_s[group], np.ones_like(group))
+        for issue in core_issues(given.vm_types, self.slots, *of_tasks):
+            raise wrong_state(f"leaves tasks that {issue.rule}")
+        sizes = [self.slots.of_type(offer.vm_type) for offer in given.offers]
+        return tuple(
+            replace(offer, vcpus=slots, memory_kb=size_kb)
+            for offer, (slots, size_kb) in zip(given.offers, sizes, strict=True)
+        )
 
     def _tasks(self) -> IntArray:
         """Indices of the open tasks in the given instance."""
@@ -528,6 +548,9 @@ class _Remaining:
             "task_ids": names,
             "task_group": np.arange(len(names)),
             "given_memory_mb": given.given_memory_mb[group],
+            "needed_kb": given.needed_kb[group],
+            "cores": given.cores[group],
+            "slots": self.slots,
             "memory_kb": given.memory_kb[group],
             "checkpoint_interval_s": given.checkpoint_interval_s[group],
             "given_runtime_s": self.given_runtime_s,
@@ -535,6 +558,8 @@ class _Remaining:
             "in_market": given.in_market[group],
             "duration_s": self.duration_s,
         }
+        if self.slots != given.slots:
+            arrays["memory_kb"] = arrays["cores"] // self.slots.cores if self.slots.shared else arrays["needed_kb"]
         if same_times:
             # Times are those of the whole bag, row by row, as long as no task takes another time than there.
             sustained_s = given.sustained_s[group]
@@ -582,7 +607,7 @@ class _Remaining:
         """Take the tables of machines from an earlier state with as many machines of each offer, if there was one."""
         known: dict[tuple[Any, ...], dict[str, Any]] = self.given.__dict__.setdefault(_FLEETS, {})
         prices = tuple((offer.listed_as, offer.price_usd_per_hour) for offer in self.own_prices)
-        fleet = np.bincount(remaining.machine_offer).tobytes(), prices
+        fleet = np.bincount(remaining.machine_offer).tobytes(), prices, self.slots
         shared = known.get(fleet)
         if shared is None:
             if len(known) >= _MOST_FLEETS:
@@ -610,9 +635,7 @@ class _Remaining:
         running, records, end_s = self._running_tasks(remaining)
         offer, n_vms = self.offer_of, len(self.state.vms)
         # Tasks that need more memory together than there is, as they were late: nothing joins them.
-        used_kb = np.bincount(
-            running.machine, self.given.memory_kb[self.given.task_group[self.running]], minlength=n_vms
-        )
+        used_kb = np.bincount(running.machine, remaining.memory_kb[running.task], minlength=n_vms)
         fits = used_kb <= np.array([entry.memory_kb for entry in self.offers])[offer]
         fields = self._machine_fields(records, fits)
         ready_s = np.array([entry["ready_s"] for entry in fields], dtype=np.int64)
@@ -655,7 +678,7 @@ class _Remaining:
         # Open tasks are sorted, and those that run are among them: positions are found without a table of names.
         task = np.searchsorted(self.tasks, self.running)
         cores, since, expected, modes = zip(*map(_ENTRY, entries), strict=True) if entries else ((), (), (), ())
-        core = np.array(cores, dtype=np.int64)
+        core = np.array(cores, dtype=np.int64) // self.slots.cores
         since_s = np.array(since, dtype=float)
         expected_s = np.array(expected, dtype=float)  # NaN where nothing is expected
         baseline = np.array([mode == "baseline" for mode in modes], dtype=bool)

@@ -275,14 +275,24 @@ def test_tiny_instances_have_every_shape() -> None:
         assert 1 <= instance.n_tasks <= 5
         seen[family].update(_shapes(instance))
         seen[family]["infeasible"] += seed < 40 and tiny_optimum(family, seed) is None
-    everywhere = set(_shapes(tiny_instance(0))) - {"burstable", "memory binds", "a market not for all"}
+    everywhere = set(_shapes(tiny_instance(0))) - {
+        "burstable",
+        "memory binds",
+        "a market not for all",
+        "several cores",
+        "different numbers of cores",
+    }
     for counts in seen.values():
         assert {shape for shape in everywhere if counts[shape] < 5} == set()
         assert 1 <= counts["infeasible"] <= 10  # of forty
-    assert [seen[family]["burstable"] for family in FAMILIES] == [0, 0, 100, 0]
+    assert [seen[family]["burstable"] for family in FAMILIES] == [0, 0, 100, 0, 0]
     assert seen["cores"]["memory binds"] == 0
     assert seen["memory"]["memory binds"] >= 30
-    assert [seen[family]["a market not for all"] > 40 for family in FAMILIES] == [False, False, False, True]
+    assert [seen[family]["a market not for all"] > 40 for family in FAMILIES] == [
+        family == "markets" for family in FAMILIES
+    ]
+    assert seen["several"]["several cores"] >= 70
+    assert 20 <= seen["several"]["different numbers of cores"] <= 60
     assert seen["burstable"]["memory binds"] >= 10
 
 
@@ -290,6 +300,8 @@ def _shapes(instance: Instance) -> dict[str, bool]:
     offers: list[Any] = [(market, offer) for vm_type in instance.vm_types for market, offer in vm_type.offers.items()]
     caps = {"spot": instance.limits.max_spot, "on-demand": instance.limits.max_on_demand}
     return {
+        "several cores": any(task.cores > 1 for task in instance.tasks),
+        "different numbers of cores": len({task.cores for task in instance.tasks}) > 1,
         **{f"{n} tasks": instance.n_tasks == n for n in range(1, 6)},
         **{f"{n} types": len(instance.vm_types) == n for n in range(1, 4)},
         "a market not for all": any(task.markets and len(task.markets) == 1 for task in instance.tasks),

@@ -59,7 +59,7 @@ RULES = {
     "ready": "nothing starts before the VM is ready",
     "machine": "tasks that run already stay where they run, and machines that take no more tasks get none",
     "state": "tasks that run end when the state expects it at the earliest, and its VMs have tasks while they are up",
-    "core": "a core runs one task at a time",
+    "core": "a core runs one task at a time, and a task has as many cores as it needs",
     "memory": "the tasks that run at an instant fit the memory of the VM together",
     "d-spot": "tasks on spot VMs end by D_spot; from a state, those that run already need not, nor those that are late",
     "deadline": "all tasks end by the deadline, unless the instance allows them to be late",
@@ -319,7 +319,7 @@ class _Checker:
             vm = plan.vms[number]
             vm_type = self.types[vm.type]
             placed_here = list(plan.records(by_vm.rows_of(int(here[number]))))
-            violations += _cores(vm, placed_here)
+            violations += self._cores(vm, vm_type, placed_here)
             violations += self._memory(vm, vm_type, placed_here)
             if vm_type.burstable is not None:
                 violations += self._credits(vm, vm_type.burstable, placed_here)
@@ -350,7 +350,7 @@ class _Checker:
             doubtful |= ((start < release_s) & ~stays) | (end > due_s)
         # What is said of a task on a VM; where one of the two is unknown, the last entry stands for it, and is not.
         judged = (self.entry >= 0) & vms.of_known_type[vm]
-        wrong = plan.task_core >= vms.vcpus[vm]
+        wrong = (plan.task_core >= vms.vcpus[vm]) | (self.bag.cores[self.entry] > 1)
         wrong |= (mode > 0) & ~vms.burstable[vm]
         seconds, clear = bag.durations_s(self.entry, plan, vms, self.instance.checkpoint)
         wrong |= ~clear | (end - start != seconds)
@@ -371,6 +371,8 @@ class _Checker:
         """Mask of the VMs with signs of a broken rule of cores, memory or credits, a superset of the real ones."""
         vms, need_kb = self.vms, self.bag.need_kb[self.entry[by_vm.rows]]
         doubtful = by_vm.overlapping()
+        if self.bag.cores.max() > 1:  # then cores are counted task by task
+            doubtful[:] = True
         # If the largest tasks of all cores fit at once, memory cannot be short: few VMs need a look at each moment.
         binding = by_vm.most_at_once(need_kb) > vms.size_kb * (1 - 1e-9)
         if binding.any():
@@ -499,13 +501,20 @@ class _Checker:
         if placed.core >= vm_type.vcpus:
             message = f"task {name!r} is on core {placed.core} of {vm.id}, which has cores 0 to {vm_type.vcpus - 1}"
             yield Violation("placement", name, 1, "tasks", message)
+        named, need = placed.cores, task.cores
+        if named and (named[0] != placed.core or len({*named}) != need or max(named) >= vm_type.vcpus):
+            message = f"task {name!r} of {need} cores is on cores {[*named]} of {vm.id}, {placed.core} the first"
+            yield Violation("core", name, max(abs(len({*named}) - need), 1), "cores", message)
         if placed.mode is not None and vm_type.burstable is None:
             message = f"task {name!r} is in {placed.mode} mode, but {vm.type} is not burstable"
             yield Violation("placement", name, 1, "tasks", message)
             return
         yield from self._interval(placed, task, vm.market)
         duration = self._duration(task, vm_type, vm.market, placed.mode)
-        if duration is None:
+        if task.cores > vm_type.vcpus:
+            message = f"task {name!r} needs {task.cores} cores, {vm.id} has {vm_type.vcpus}"
+            yield Violation("core", name, task.cores - vm_type.vcpus, "cores", message)
+        elif duration is None:
             message = f"task {name!r} has no run time on {vm.type}"
             if task.markets is not None and vm.market not in task.markets:
                 message = f"task {name!r} is on the {vm.market} VM {vm.id}; its markets are {', '.join(task.markets)}"
@@ -552,6 +561,30 @@ class _Checker:
         if mode == "baseline" and vm_type.burstable is not None:
             total /= exact(vm_type.burstable.baseline_fraction)
         return rounded_up(total)
+
+    def _cores(self, vm: RentedVm, vm_type: VmType, placed_here: list[PlacedTask]) -> Iterator[Violation]:
+        """No two tasks of a core overlap, and at no moment are more cores needed than there are."""
+        latest: dict[int, PlacedTask] = {}
+        for placed in sorted(placed_here, key=lambda entry: (entry.start_s, entry.end_s)):
+            for core in sorted({*(placed.cores or (placed.core,))}):
+                before = latest.get(core)
+                if before is not None and before.end_s > placed.start_s:
+                    overlap = min(before.end_s, placed.end_s) - placed.start_s
+                    message = f"tasks {before.id!r} and {placed.id!r} overlap by {overlap} s on core {core} of {vm.id}"
+                    yield Violation("core", vm.id, overlap, "s", message)
+                if before is None or placed.end_s > before.end_s:
+                    latest[core] = placed
+        taken = worst = worst_at = 0
+        needs = [int(self.bag.cores[self.bag.entry(placed.id)]) for placed in placed_here]
+        starts = [(placed.start_s, need) for placed, need in zip(placed_here, needs, strict=True)]
+        ends = [(placed.end_s, -need) for placed, need in zip(placed_here, needs, strict=True)]
+        for moment, change in sorted(starts + ends) if max(needs, default=1) > 1 else ():
+            taken += change
+            if taken > worst:
+                worst, worst_at = taken, moment
+        if worst > vm_type.vcpus:
+            message = f"the tasks on {vm.id} need {worst} cores at {worst_at} s, it has {vm_type.vcpus}"
+            yield Violation("core", vm.id, worst - vm_type.vcpus, "cores", message)
 
     def _memory(self, vm: RentedVm, vm_type: VmType, placed_here: list[PlacedTask]) -> Iterator[Violation]:
         """Memory in use after every start and end; the worst moment is reported.
@@ -753,16 +786,3 @@ def _due_s(task: Task | None, deadline_s: int) -> int:
 
 def _weighted(cost_usd: float, makespan_s: int, weight: float, cost_scale: float, makespan_scale: float) -> float:
     return weight * cost_usd / cost_scale + (1 - weight) * makespan_s / makespan_scale
-
-
-def _cores(vm: RentedVm, placed_here: list[PlacedTask]) -> Iterator[Violation]:
-    """No two tasks of a core overlap."""
-    latest: dict[int, PlacedTask] = {}
-    for placed in sorted(placed_here, key=lambda entry: (entry.start_s, entry.end_s)):
-        before = latest.get(placed.core)
-        if before is not None and before.end_s > placed.start_s:
-            overlap = min(before.end_s, placed.end_s) - placed.start_s
-            message = f"tasks {before.id!r} and {placed.id!r} overlap by {overlap} s on core {placed.core} of {vm.id}"
-            yield Violation("core", vm.id, overlap, "s", message)
-        if before is None or placed.end_s > before.end_s:
-            latest[placed.core] = placed

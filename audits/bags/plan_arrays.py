@@ -38,8 +38,8 @@ class Bag:
     ----------
     names : list of str, shape (n_tasks,)
         Names of all tasks.
-    memory_mb, need_kb : arrays, shape (n_entries + 1,)
-        Memory of a task, and how much of it counts.
+    memory_mb, need_kb, cores : arrays, shape (n_entries + 1,)
+        Memory of a task, how much of it counts, and its cores.
     outside : dict
         Market to the entries that may not be there, arrays of shape (n_entries + 1,); empty where all may be anywhere.
     dates_s : array, shape (2, n_entries + 1), optional
@@ -60,6 +60,7 @@ class Bag:
         for index in np.flatnonzero(~clear).tolist():
             need_kb[index] = rounded_up(exact(float(self.memory_mb[index])) * 1024)
         self.need_kb = need_kb.astype(np.int64)
+        self.cores = np.array([*[row.cores or 1 for row in rows], 1])
         self.base_s = np.array([*[row.base_runtime_s or math.nan for row in rows], math.nan])
         architectures = [row.architecture or "" for row in rows]
         self.architectures = np.array([*architectures, ""]) if any(architectures) else None
@@ -99,6 +100,7 @@ class Bag:
         part.counts = self.counts[entries]
         part.names = [*picked(self.names, entries.tolist())]
         part.memory_mb, part.need_kb, part.base_s = self.memory_mb[taken], self.need_kb[taken], self.base_s[taken]
+        part.cores = self.cores[taken]
         part.architectures = None if self.architectures is None else self.architectures[taken]
         part.outside = {market: entries[taken] for market, entries in self.outside.items()}
         part.given_s = self.given_s[taken]
@@ -181,7 +183,7 @@ class Bag:
         seconds, clear = _rounded_up(given)
         for index in np.flatnonzero(~clear & ~np.isnan(given)).tolist():
             seconds[index] = exact_run_time_s(self.tasks[index], vm_type)
-        able = (seconds <= LONGEST_S) & (self.need_kb[:-1] <= size_kb)
+        able = (seconds <= LONGEST_S) & (self.need_kb[:-1] <= size_kb) & (self.cores[:-1] <= vm_type.vcpus)
         return np.where(able, seconds, np.inf)
 
     def ideal_cost_usd(self, types: Iterable[VmType], sizes_kb: Mapping[str, int]) -> float:
@@ -191,7 +193,7 @@ class Bag:
             sign_of_life()
             seconds = self.run_times_s(vm_type, sizes_kb[vm_type.name])
             for market, offer in vm_type.offers.items():
-                usd = offer.price_usd_per_hour / SECONDS_PER_HOUR / vm_type.vcpus * seconds
+                usd = offer.price_usd_per_hour / SECONDS_PER_HOUR / vm_type.vcpus * seconds * self.cores[:-1]
                 if market in self.outside:
                     usd = np.where(self.outside[market][:-1], np.inf, usd)
                 cheapest[market] = np.minimum(cheapest[market], usd)

@@ -323,6 +323,8 @@ def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: Int
     needed = sum(need_kb * seconds for need_kb, seconds in zip(lost.need_kb, least_s.tolist(), strict=True))
     if needed <= room:
         return None
+    if losses.shared:
+        return f"what is lost needs at least {needed:,} seconds of slots, and {room:,} can be had"
     needed_gb_h, room_gb_h = needed / 1024**2 / SECONDS_PER_HOUR, room / 1024**2 / SECONDS_PER_HOUR
     return f"what is lost needs at least {needed_gb_h:,.1f} GB of memory for an hour, and {room_gb_h:,.1f} can be had"
 

@@ -281,9 +281,9 @@ class _Stored:
     def _on(self, vm: RescueVm) -> list[tuple[int, int, int, str, int]]:
         """Tasks on a VM, those of the plan included: start, end, core, name and memory."""
         losses, plan = self.losses, self.losses.plan
-        position, need_kb = losses.bag.position, losses.bag.need_kb
+        position, need_kb, of = losses.bag.position, losses.bag_need_kb, losses.slot_cores
         found = [
-            (task.start_s, task.end_s, task.core, task.id, int(need_kb[losses.bag.entry(task.id)]))
+            (task.start_s, task.end_s, task.core // of, task.id, int(need_kb[losses.bag.entry(task.id)]))
             for task in self.rescue.tasks
             if task.vm == vm.id and task.id in position
         ]
@@ -292,7 +292,7 @@ class _Stored:
                 (
                     int(plan.task_start_s[row]),
                     int(plan.task_end_s[row]),
-                    int(plan.task_core[row]),
+                    int(losses.task_core[row]),
                     plan.task_ids[row],
                     int(losses.need_kb[row]),
                 )
@@ -332,10 +332,10 @@ class _Stored:
                     worst_kb, worst_at_s = used_kb, at_s
             over_kb = worst_kb - self.losses.types[kind].size_kb
             if over_kb > 0:
-                message = (
-                    f"{vm.id} needs {worst_kb / 1024:.1f} MB at {worst_at_s:,} s, {over_kb / 1024:.1f} MB too much"
-                )
-                yield Violation("rescue-memory", vm.id, over_kb / 1024, "MB", message)
+                of, unit = self.losses.share
+                need, over = worst_kb / of, over_kb / of
+                message = f"{vm.id} needs {need:.1f} {unit} at {worst_at_s:,} s, {over:.1f} {unit} too much"
+                yield Violation("rescue-memory", vm.id, over, unit, message)
 
     def _deadline(self) -> Iterator[Violation]:
         deadline_s = self.losses.instance.deadline_s

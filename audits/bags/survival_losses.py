@@ -18,7 +18,7 @@ from ...core.quantities import SECONDS_PER_HOUR, IntArray
 from ...instances.clouds import cloud_of
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
-from ..facts import exact, rounded_up
+from ..facts import exact, rounded_up, slots_of
 from .plan_arrays import Bag, exact_interval_and_dump_s, size_kb
 
 NEVER_S = 2**40
@@ -119,13 +119,21 @@ class Losses:
         VMs that take no more tasks than those of the plan.
     stays : array of bool
         Rows of tasks that may not be on demand.
+    slot_cores, shared : int and bool
+        What cores count as (`audits.facts.slots_of`), here as there.
     """
 
     def __init__(self, instance: Instance, plan: ScheduleColumns) -> None:
         self.instance, self.plan = instance, plan
         self.bag = bag = Bag(instance)
         self.entry = bag.entries_of(plan.task_ids)
-        self.need_kb = bag.need_kb[self.entry]
+        running = [run.core for machine in instance.machines for run in machine.running]
+        self.slot_cores, self.shared = slots_of(set(bag.cores[:-1].tolist()), running)
+        self.share: tuple[int, str] = (1, "slots") if self.shared else (1024, "MB")
+        # Where tasks need different numbers of cores, these are what they share, as elsewhere the memory.
+        self.bag_need_kb = bag.cores // self.slot_cores if self.shared else bag.need_kb
+        self.need_kb = self.bag_need_kb[self.entry]
+        self.task_core = plan.task_core // self.slot_cores
         self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)  # tasks move while VMs boot
         self.vm_end_s = np.zeros(len(plan.vms), dtype=np.int64)
         np.maximum.at(self.vm_end_s, plan.task_vm, plan.task_end_s)
@@ -182,9 +190,11 @@ class Losses:
                 self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
             if rescues and offer is not None:
                 able = self.need_kb[self.run_s[vm_type.name][self.entry] < NEVER_S]
-                largest = np.sort(able)[-vm_type.vcpus :]  # if these fit together, memory never binds here
-                usd_per_s, binds = exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR, int(largest.sum()) > memory_kb
-                yield RescueType(vm_type.name, vm_type.vcpus, memory_kb, offer.limit, usd_per_s, binds)
+                slots = max(vm_type.vcpus // self.slot_cores, 1)
+                room_kb = slots if self.shared else memory_kb
+                largest = np.sort(able)[-slots:]  # if these fit together, memory never binds here
+                usd_per_s, binds = exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR, int(largest.sum()) > room_kb
+                yield RescueType(vm_type.name, slots, room_kb, offer.limit, usd_per_s, binds)
 
     # ---------------------------------------------------------------------------------------------------- what is lost
 
@@ -308,7 +318,7 @@ class Losses:
                 bound = int((self.vm_end_s if self.types[kind].memory_may_bind else self.ready_s)[number])
                 ends[number] = [bound] * self.types[kind].vcpus
         for row in np.flatnonzero(np.isin(plan.task_vm, list(ends))).tolist():
-            of_vm, core, end_s = ends[int(plan.task_vm[row])], int(plan.task_core[row]), int(plan.task_end_s[row])
+            of_vm, core, end_s = ends[int(plan.task_vm[row])], int(self.task_core[row]), int(plan.task_end_s[row])
             of_vm[core] = max(of_vm[core], end_s)
         return ends
 
@@ -317,7 +327,7 @@ class Losses:
         plan = self.plan
         rows = np.flatnonzero(plan.task_vm == vm)
         return [
-            int(plan.task_end_s[rows[plan.task_core[rows] == core]].max(initial=0))
+            int(plan.task_end_s[rows[self.task_core[rows] == core]].max(initial=0))
             for core in range(len(self.core_end_s[vm]))
         ]
 

@@ -62,7 +62,7 @@ class Twins:
         """End of what a loss makes late, for rows that are all tasks of some VMs."""
         plan, losses = self.losses.plan, self.losses
         cores: dict[tuple[int, int], int] = {}
-        places = list(zip(plan.task_vm[rows].tolist(), plan.task_core[rows].tolist(), strict=True))
+        places = list(zip(plan.task_vm[rows].tolist(), losses.task_core[rows].tolist(), strict=True))
         for place, end_s in zip(places, plan.task_end_s[rows].tolist(), strict=True):
             cores[place] = max(cores.get(place, 0), end_s)
         bind = [losses.types[losses.type_number[name]].memory_may_bind for name, _ in map(self._offer, places)]

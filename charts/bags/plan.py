@@ -115,16 +115,16 @@ def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival
         Bar(lane, None, stretch(ready_s[vm] or int(since_s[vm]), int(schedule.vm_end_s[vm])), RENTED)
         for vm, lane in lane_of.items()
     ]
-    late = late_s(schedule, instance) > 0
+    late, of = late_s(schedule, instance) > 0, instance.slots.cores
     for task, name in enumerate(instance.task_ids):
-        vm, core = int(schedule.task_vm[task]), int(schedule.task_core[task])
+        vm, cores = int(schedule.task_vm[task]), schedule.task_cores[task] or (int(schedule.task_core[task]) * of,)
         start, end = int(schedule.task_start_s[task]), int(schedule.task_end_s[task])
         offer, baseline = offers[vm], bool(schedule.task_baseline[task])
         look = task_look(spot=offer.market == "spot", burstable=offer.burstable, baseline=baseline)
         look = LATE if late[task] else look
-        bars.append(Bar(lane_of[vm], core, stretch(start, end), look, name))
+        bars += [Bar(lane_of[vm], core, stretch(start, end), look, name) for core in cores]
     found = {bar.look for bar in bars}
-    lanes = vm_lanes([(_label(schedule, vm), int(schedule.vm_vcpus[vm])) for vm in order])
+    lanes = vm_lanes([(_label(schedule, vm), offers[vm].vm_type.vcpus) for vm in order])
     begin_s = max(int(since_s.min()), -int(_MOST_BEFORE * max(schedule.makespan_s, 1)))
     maker = f", {method}" if method else ""
     return bag_chart(

@@ -101,7 +101,7 @@ def day_chart(trace: Trace) -> Chart:
     history = read_history(trace)
     instance, end = history.instance, trace.end
     lives = sorted(history.vms.values(), key=lambda life: (life.launch_s > 0, life.launch_s == 0 and _rank(life)))
-    vcpus = {vm_type.name: vm_type.vcpus for vm_type in instance.vm_types}
+    vcpus = {offer.vm_type.name: offer.vcpus for offer in instance.offers}
     cores = {life.name: vcpus[life.vm_type] for life in lives}
     day = _Day(trace, history, {life.name: lane for lane, life in enumerate(lives)}, cores)
     markets = market_lanes(trace, history)

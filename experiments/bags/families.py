@@ -62,6 +62,7 @@ class Family(Record):
     distinct: bool | list[bool] | None = None
     runtime_s: str | list[str] | None = None
     memory_mb: str | list[str] | None = None
+    cores: str | list[str] | None = None
     catalogue: str | list[str] | None = None
     limit: int | list[int] | None = None
     tasks_per_vm: float | list[float] | None = None

@@ -18,7 +18,7 @@ import numpy as np
 from ...core.limits import checkpoint, stop_point
 from ...core.quantities import KB_PER_MB
 from ...core.wording import counted
-from ...instances.entries import FULL_SPEED, MARKETS, NEVER, RentalOffer
+from ...instances.entries import FULL_SPEED, MARKETS, NEVER, RentalOffer, type_memory_kb
 from ...instances.instance import Instance
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
@@ -343,8 +343,10 @@ class _Fleet:
         limit = self._limit_s(offer)
         if end >= NEVER:
             need_mb = self.instance.tasks[group].memory_mb
-            if self.instance.memory_kb[group] > offer.memory_kb:
-                return f"{offer}: it needs {need_mb:g} MB, the VM has {offer.memory_kb / KB_PER_MB:g} MB"
+            if self.instance.needed_kb[group] > (size_kb := type_memory_kb(offer.vm_type)):
+                return f"{offer}: it needs {need_mb:g} MB, the VM has {size_kb / KB_PER_MB:g} MB"
+            if self.instance.cores[group] > offer.vm_type.vcpus:
+                return f"{offer}: it needs {self.instance.cores[group]} cores, the VM has {offer.vm_type.vcpus}"
             if not self.instance.in_market[group, MARKETS.index(offer.market)]:
                 return f"{offer}: it may not be in that market"
             return f"{offer}: it has no run time there"

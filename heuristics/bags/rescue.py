@@ -189,7 +189,8 @@ def survival_soon(
 def _record(schedule: Schedule, rescue: Rescue) -> documents.Rescue:
     """Return a rescue as a record."""
     names, vms = schedule.instance.task_ids, rescue.vms
-    columns = (rescue.task, rescue.task_vm, rescue.task_core, rescue.task_start_s, rescue.task_end_s)
+    core = rescue.task_core * schedule.instance.slots.cores
+    columns = (rescue.task, rescue.task_vm, core, rescue.task_start_s, rescue.task_end_s)
     return documents.Rescue(
         at_s=rescue.at_s,
         types=rescue.types,

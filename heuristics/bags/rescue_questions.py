@@ -573,7 +573,8 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
     remedy = "raise the limits of on-demand VMs, end spot earlier (d_spot_s), or allow a later deadline"
     work = int(seconds.sum())
     if work > room_s.sum():
-        text = f"{work:,} core seconds are left to do on demand, and {int(room_s.sum()):,} can be had"
+        what = "core seconds" if int(plan.instance.cores.max()) == 1 else "seconds of tasks"
+        text = f"{work:,} {what} are left to do on demand, and {int(room_s.sum()):,} can be had"
         return f"{when}: {text}; {remedy}", True
     lost_tasks = f"the {len(lost.task):,} tasks that are lost"
     if any(_transformed(seconds, window_s, k).sum() > _transformed(room_s, window_s, k).sum() for k in _STEPS):

@@ -27,7 +27,7 @@ from ..instance import Instance
 from ..table_columns import CellValues, CsvFormat, TableColumn, TableColumns, columns_of
 from ..table_formats import CSV, MadeTable, TableFormat
 from ..table_rows import MOST_ISSUES, TableRows, plain, whole
-from .imported import Asked, Imported, grouped, make_instance, several_cores
+from .imported import Asked, Imported, grouped, make_instance
 from .task_documents import read_table
 from .types_of_columns import columns_of_types, with_types
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
@@ -233,7 +233,6 @@ class _Reader(TableRows):
         self._form, self._memory_mb = form, asked.memory_mb
         self._memory_unit = unit_of(form.memory_unit, MEMORY_UNITS_MB, "--memory-unit")
         self._time_unit = unit_of(form.runtime_unit, TIME_UNITS_S, "--runtime-unit")
-        self._several: tuple[int, int, int] | None = None
         self._split = 0
         super().__init__(table, columns, known)
         self._headings = [normal(heading) for heading in table.first]
@@ -410,11 +409,6 @@ class _Reader(TableRows):
             more = [name for name in self._known.joined if name not in self._headings]
             hint = f" (with a column {more[0]} beside it, both are the id)" if more else ""
             self.refuse_duplicates(zip(self.lines, (task["id"] for task in made), strict=True), hint)
-        if self._several is not None and self._form.multi_core == "refuse":
-            count, line, cores = self._several
-            heading = self._of["cores"][0].heading
-            rule = several_cores(count, "task", f"{self._word} {line}", cores)
-            self.issues.append(Issue("", f"{rule}, --ignore-column {heading!r} takes all for tasks of one"))
         self.issues += self._commas_of_two_meanings()
         return made
 
@@ -566,7 +560,9 @@ class _Reader(TableRows):
             value = self._value(of[role][0], cells) if role in of else None
             if value is not None:
                 task[key] = value
-        if cores > 1:
+        if cores > 1 and self._form.multi_core == "keep":
+            task["cores"] = cores
+        elif cores > 1:
             task["count"] = task.get("count", 1) * cores
         if len(self.issues) > before:
             return None
@@ -575,18 +571,13 @@ class _Reader(TableRows):
         return task
 
     def _cores_of(self, cells: Sequence[str]) -> int | None:
-        """Cores of a task, each of which is to run a task of its own; None if nothing is to be made of it."""
+        """Cores of a task; None if nothing is to be made of it."""
         cores: int = next((value for column in self._of["cores"] if (value := self._value(column, cells))), 1)
-        if cores == 1:
-            return 1
-        count, line, first = self._several or (0, self._line, cores)
-        self._several = count + 1, line, first
-        if self._form.multi_core == "split":
-            self._split += 1
-            return cores
-        if self._form.multi_core == "skip":
+        if cores > 1 and self._form.multi_core == "skip":
             self._leave_out("of several cores")
-        return None
+            return None
+        self._split += cores > 1 and self._form.multi_core == "split"
+        return cores
 
     def _memory(self, cells: Sequence[str], cores: int) -> float | None:
         columns = self._of.get("memory", ())
@@ -594,7 +585,9 @@ class _Reader(TableRows):
         for column in columns:
             value: float | None = self._value(column, cells)
             if value is not None:
-                by_core = cores == 1 or (self._known.steps and cells[column.index].endswith("c"))
+                by_core = self._known.steps and cells[column.index].endswith("c")
+                if self._form.multi_core == "keep":
+                    return value * cores if by_core else value
                 return value if by_core else value / cores
         if self._memory_mb is None and len(self.issues) == before:
             rule = "is missing (--memory 1GB is for tasks that do not say)"

@@ -24,6 +24,8 @@ RUNTIME_NOISE = 0.02
 PAPER_CHECKPOINTS = Checkpoints(overhead_fraction=0.1, dump_base_s=12.99, dump_s_per_mb=0.022)
 """Checkpoints of HADS (sections 5.2.2 and 5.3.5)."""
 
+_MOST_CORES = 4096
+
 _SHAPES = {
     "constant": "VALUE",
     "uniform": "LOW:HIGH",
@@ -118,6 +120,7 @@ def generate_instance(
     distinct: bool = False,
     runtime_s: Distribution | str = "beta:102:198:323",
     memory_mb: Distribution | str = "beta:2.85:4.69:12.2",
+    cores: str = "1",
     catalogue: str | Sequence[VmType] = "burst-hads",
     limit: int | None = 5,
     max_on_demand: int | None = 20,
@@ -143,7 +146,9 @@ def generate_instance(
         Make the run times on the first VM type pairwise distinct, by lengthening tasks by a second or more.
     runtime_s, memory_mb : Distribution or str
         Of the run time on the first VM type (scaled to the others by `RUNTIME_FACTORS` with some noise), and of the
-        memory need; a string as `Distribution.parse` reads it. ``beta`` gives longer tasks more memory.
+        memory need for each core; a string as `Distribution.parse` reads it. ``beta`` gives longer tasks more memory.
+    cores : str
+        Numbers of cores by commas, of which each class needs one: ``1,2,4,8``.
     catalogue : str or sequence of VmType
         ``hads``, ``burst-hads``, ``memory``, ``burstable``, ``ten-types`` (`CATALOGUES`), or VM types.
     limit : int, optional
@@ -186,18 +191,24 @@ def generate_instance(
     # Distinct run times are made of the drawn ones, so that the draws, and all after them, stay those of the seed.
     if distinct:
         sampled = _distinct(sampled)
+    choice = [int(part) if part.isascii() and part.isdigit() else 0 for part in cores.split(",")]
+    if not all(1 <= number <= _MOST_CORES for number in choice):
+        raise SpotbagError(f"cores {cores!r} must be whole numbers by commas, from 1 to {_MOST_CORES}")
     if sampled.max() > MAX_SECONDS / 2:
         raise SpotbagError(f"the distribution {_show(runtimes)} gives run times beyond {MAX_SECONDS // 2} s")
     table = _runtime_table(sampled, vm_types, rng)
     # Tasks on their own are shuffled: some distributions draw sorted values.
     order = rng.permutation(len(counts)).tolist() if classes is None else range(len(counts))
-    tasks = _tasks(order, table, memory, counts, vm_types)
+    # Last of all that is drawn: bags of one core are what they were.
+    needs = rng.choice(np.array(choice, dtype=np.int64), len(counts))
+    tasks = _tasks(order, table, memory * needs, counts, needs, vm_types)
+    work = counts * needs
     used = MARKETS if markets is None else (markets,)
     # The deadline follows from the cores; the limit, if it is free, from the work to be done by the deadline.
     if deadline_s is None:
-        deadline_s = _deadline_s(table, counts, core_count(vm_types, max_on_demand, used), tightness)
+        deadline_s = _deadline_s(table, work, core_count(vm_types, max_on_demand, used), tightness)
     if limit is None:
-        least = _least_work_s(table, counts) / (tightness * deadline_s * core_count(vm_types, None, used))
+        least = _least_work_s(table, work) / (tightness * deadline_s * core_count(vm_types, None, used))
         vm_types = _vm_types(catalogue, math.ceil(least))
     asked: dict[str, Any] = {} if markets is None else {"markets": used}
     asked |= {} if d_spot_fraction is None else {"d_spot_s": math.floor(deadline_s * d_spot_fraction)}
@@ -268,7 +279,12 @@ def _runtime_table(sampled: FloatArray, vm_types: Sequence[VmType], rng: np.rand
 
 
 def _tasks(
-    order: Iterable[int], table: IntArray, memory: FloatArray, counts: IntArray, vm_types: Sequence[VmType]
+    order: Iterable[int],
+    table: IntArray,
+    memory: FloatArray,
+    counts: IntArray,
+    needs: IntArray,
+    vm_types: Sequence[VmType],
 ) -> tuple[Task, ...]:
     """Task entries in an order of classes, which are numbered as they were sampled."""
     width = len(str(len(counts)))
@@ -276,6 +292,7 @@ def _tasks(
     tasks = []
     for row in order:
         count: dict[str, Any] = {"count": int(counts[row])} if counts[row] > 1 else {}
+        count |= {"cores": int(needs[row])} if needs[row] > 1 else {}
         runtimes_s = dict(zip(names, table[row].tolist(), strict=True))
         tasks.append(Task(id=f"t{row + 1:0{width}d}", memory_mb=float(memory[row]), runtime_s=runtimes_s, **count))
     return tuple(tasks)

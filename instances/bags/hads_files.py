@@ -255,6 +255,8 @@ def _export_tasks(instance: Instance) -> dict[str, Any]:
     names = [vm_type.name for vm_type in instance.vm_types]
     rows: list[dict[str, Any]] = []
     for row, task in enumerate(instance.tasks):
+        if task.cores > 1:
+            raise SpotbagError(f"HADS files know tasks of one core only; task {task.id!r} has {task.cores}")
         seconds = instance.given_runtime_s[row]
         missing = [name for name, value in zip(names, seconds, strict=True) if value == float("inf")]
         if missing:

@@ -10,7 +10,6 @@ from typing import Any
 
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.text_files import STANDARD_INPUT, source_name
-from ...core.wording import counted
 from ..clouds import CLOUD_OF_PROVIDER
 from ..instance import Instance, instance_warnings
 from ..instance_checks import with_deadline_first
@@ -20,15 +19,6 @@ _TASK = re.compile(r"tasks\[([0-9]+)\]")
 _NUMBERS = re.compile(r"[0-9][0-9.,]*")
 _SHOWN_LINES = 5
 _MANY = 1_000
-
-
-def several_cores(count: int, noun: str, first: str, cores: int) -> str:
-    """Return the rule that tasks of several cores break, with the first of them and the ways out."""
-    verb = "has" if count == 1 else "have"
-    return (
-        f"{counted(count, noun)} {verb} several cores (that of {first} has {cores}), and a task runs on one: "
-        "--multi-core split makes a task for each core, --multi-core skip leaves them out"
-    )
 
 
 @dataclass(frozen=True, slots=True)

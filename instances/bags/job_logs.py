@@ -26,7 +26,7 @@ from ..arrivals import Arrival, exact
 from ..entries import MAX_TASKS
 from ..table_columns import CellValues, MultiCore
 from ..table_formats import COLUMNS_OF_LOGS, LogFormat
-from .imported import Asked, Imported, grouped, make_instance, several_cores
+from .imported import Asked, Imported, grouped, make_instance
 
 _COMMENTS = (";", "#")
 _RUN, _ALLOCATED, _USED_KB, _REQUESTED, _TIME, _ASKED_KB, _STATUS, _USER = 3, 4, 6, 7, 8, 9, 10, 11
@@ -51,8 +51,8 @@ class JobFilter:
         With one of these; by default 1 (completed) and -1 (not recorded); all if empty.
     requested_times : bool
         Take the requested time as run time, instead of the time that the job took.
-    multi_core : {"refuse", "split", "skip"}
-        What is done with jobs of several cores: an error, a task for each core, or nothing is made of them.
+    multi_core : {"keep", "split", "skip"}
+        What is made of jobs of several cores: a task of so many, one for each core, or nothing.
     most_jobs : int, optional
         Only the first ones of those.
     """
@@ -63,7 +63,7 @@ class JobFilter:
     to_s: float | None = None
     statuses: tuple[int, ...] = (1, -1)
     requested_times: bool = False
-    multi_core: MultiCore = "refuse"
+    multi_core: MultiCore = "keep"
     most_jobs: int | None = None
 
 
@@ -185,13 +185,12 @@ class _Log:
         self.kind = kind
         self.wanted = wanted
         self.source = source
-        self.groups: dict[tuple[float, float], tuple[int, str, int]] = {}
+        self.groups: dict[tuple[float, float, int], tuple[int, str, int]] = {}
         """Run time (s) and memory (KB, or -1) to line and id of the first job, and number of tasks."""
         self._memory_kb = None if memory_mb is None else memory_mb * KB_PER_MB
         self._issues: list[Issue] = []
         self._jobs = self._tasks = 0
         self._other: dict[str, int] = {}
-        self._multi_core: tuple[int, int] | None = None
         self._several = self._split = self._without_memory = self._without_cores = 0
         self._first_without_memory = 0
         self._width = 0
@@ -239,13 +238,11 @@ class _Log:
             if run <= 0:
                 self._left_out("without a run time" if run else "with a run time of 0")
                 continue
-            # By default a log with jobs of several cores is refused, with the first one as an example.
             if cores > 1:
                 self._several += 1
-                self._multi_core = self._multi_core or (number, cores)
                 if wanted.multi_core == "skip":
                     continue
-                self._split += 1
+                self._split += wanted.multi_core == "split"
             # Tasks of a bag are independent by definition: a workflow would give a plan that cannot be carried out.
             if depends:
                 self._fault(number, "", cells[0], "depends on another job; only jobs that are independent can be a bag")
@@ -256,7 +253,7 @@ class _Log:
                     self._first_without_memory = self._first_without_memory or number
                     continue
                 memory_kb = self._memory_kb
-            self._take(number, cells, (run, memory_kb), cores)
+            self._take(number, cells, (run, memory_kb, cores if wanted.multi_core == "keep" else 1), cores)
             if wanted.most_jobs is not None and self._jobs >= wanted.most_jobs:
                 break
 
@@ -292,8 +289,8 @@ class _Log:
         user = more[1] if more else cells[_USER]
         return submitted, run, int(cores if cores > 0 else allocated), memory_kb, int(status), depends, user
 
-    def _take(self, line: int, cells: list[str], key: tuple[float, float], cores: int) -> None:
-        name, tasks = cells[0], max(cores, 1)
+    def _take(self, line: int, cells: list[str], key: tuple[float, float, int], cores: int) -> None:
+        name, tasks = cells[0], 1 if key[2] > 1 else max(cores, 1)
         if not (name.isascii() and name.isdigit()) and self.kind == "swf":
             self._fault(line, "column 1", name, "must be the number of a job")
         found = self.groups.get(key)
@@ -333,10 +330,6 @@ class _Log:
             With everything that is wrong.
         """
         issues = grouped(self._issues)
-        if self._several and self.wanted.multi_core == "refuse" and self._multi_core is not None:
-            line, cores = self._multi_core
-            rule = several_cores(self._several, "job", f"line {line}", cores)
-            issues.append(Issue("", rule))
         # One message with the number and the first line: logs have millions of jobs.
         if self._without_memory:
             verb = "does" if self._without_memory == 1 else "do"
@@ -351,8 +344,12 @@ class _Log:
             others = "; ".join(f"{count:,} {what}" for what, count in self._other.items())
             raise input_error(self.source, "has no job that is wanted" + (f" ({others})" if others else ""))
         made = []
-        for (run, memory_kb), (_, name, count) in self.groups.items():
-            task: dict[str, Any] = {"id": f"j{name}", "memory_mb": memory_kb / KB_PER_MB, "base_runtime_s": run}
+        for (run, memory_kb, cores), (_, name, count) in self.groups.items():
+            # Logs have the memory of a processor.
+            memory_mb = memory_kb * max(cores, 1) / KB_PER_MB
+            task: dict[str, Any] = {"id": f"j{name}", "memory_mb": memory_mb, "base_runtime_s": run}
+            if cores > 1:
+                task["cores"] = cores
             if count > 1:
                 task["count"] = count
             made.append(task)
@@ -380,7 +377,7 @@ class _Arrivals(_Log):
         self.arrivals: list[Arrival] = []
         self._first: dict[str, int] = {}
 
-    def _take(self, line: int, cells: list[str], key: tuple[float, float], cores: int) -> None:
+    def _take(self, line: int, cells: list[str], key: tuple[float, float, int], cores: int) -> None:
         if float(cells[1]) == -1:
             self._left_out("without a time of submission")
             return

@@ -49,6 +49,11 @@ class OfferPatterns:
 
 def require_free_memory(instance: Instance, offers: Sequence[RentalOffer], model: str) -> None:
     """Refuse an instance whose memory may bind: order and loads of cores alone do not make a plan there."""
+    if instance.slots.shared:
+        raise ModelRefusal(
+            f"{model} knows core loads only, and tasks need different numbers of cores; 'interval', 'columns' and "
+            "'time-indexed' plan them"
+        )
     binding = sorted({offer.vm_type.name for offer in offers if not instance.memory_never_binds[offer.type_index]})
     if binding:
         raise ModelRefusal(

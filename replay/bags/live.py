@@ -188,7 +188,7 @@ def _decisions(r: ReplayState) -> Iterable[Decision]:
             begun.add(task)
             run = r.tasks[r.instance.task_index[task]]
             if record is last[task] and run.running and run.vm == vm.index and vm.state == RUNNING:
-                yield StartTask(task, vm.name, record["core"], record.get("mode"))
+                yield StartTask(task, vm.name, record["core"] * r.instance.slots.cores, record.get("mode"))
         elif kind == "preempt" and task not in begun:
             yield StopTask(task, record["checkpoint"] and record["until_s"] > r.now_s)
         elif kind in ("migrate", "steal"):
@@ -510,7 +510,8 @@ class _Moment:
         for name, known in self.vms.items():
             if known.state != TERMINATED and name not in there_still:
                 raise wrong_state(f"has the VM {name!r} no more, other than by the events")
-        running = {(ids[task], run.vm, run.core) for task, run in enumerate(tasks) if run.running}
+        of = self.r.instance.slots.cores
+        running = {(ids[task], run.vm, run.core * of) for task, run in enumerate(tasks) if run.running}
         for vm in self.state.vms:
             there = self.vms.get(vm.id)
             if there is None or there.state == TERMINATED:

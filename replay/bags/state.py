@@ -576,7 +576,7 @@ class ReplayState(Rows):
             running = [
                 TaskOnVm(
                     task=names[run.task],
-                    core=core,
+                    core=core * self.instance.slots.cores,
                     start_s=vm.zero_s + run.start_s,
                     end_s=vm.zero_s + run.end_s,
                     mode=None if vm.burstable is None else "burst" if run.mode == FULL_SPEED else "baseline",

@@ -136,7 +136,16 @@ def _vms(schedule: Schedule) -> Table:
     offers = [schedule.instance.offers[offer] for offer in schedule.vm_offer.tolist()]
     tasks = np.bincount(schedule.task_vm, minlength=len(schedule.vm_ids))
     rows = [
-        (name, offer.vm_type.name, offer.market, str(offer.vcpus), f"{n:,}", f"{ready:,}", f"{end:,}", f"{cost:.6f}")
+        (
+            name,
+            offer.vm_type.name,
+            offer.market,
+            str(offer.vm_type.vcpus),
+            f"{n:,}",
+            f"{ready:,}",
+            f"{end:,}",
+            f"{cost:.6f}",
+        )
         for name, offer, n, ready, end, cost in zip(
             schedule.vm_ids,
             offers,

@@ -284,7 +284,8 @@ def _surprises(state: State, remaining: Instance) -> Iterator[str]:
         if vm.status == "running" and not machine.open
     ]
     if full:
-        yield f"tasks that run need more memory than there is, nothing is planned beside them: on {first_names(full)}"
+        short = "cores" if remaining.slots.shared else "memory"
+        yield f"tasks that run need more {short} than there is, nothing is planned beside them: on {first_names(full)}"
     running, ids = remaining.running, remaining.task_ids
     takes_s = remaining.running_end_s - running.start_s
     durations_s = {ids[task]: seconds for task, seconds in zip(running.task.tolist(), takes_s.tolist(), strict=True)}

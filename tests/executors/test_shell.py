@@ -134,7 +134,7 @@ def test_commands_find_what_their_user_has_exported_and_nothing_else(tmp_path: P
     for number, core in (("first", "0"), ("second", "1")):
         found = dict(line.split("=", 1) for line in (vm / number).read_text().splitlines() if "=" in line)
         task = "t1" if core == "0" else "t1-1"
-        expected = user | {"SPOTBAG_TASK": task, "SPOTBAG_VM": "vm", "SPOTBAG_CORE": core}
+        expected = user | {"SPOTBAG_TASK": task, "SPOTBAG_VM": "vm", "SPOTBAG_CORE": core, "SPOTBAG_CORES": core}
         assert {name: found[name] for name in found if name not in before} == expected
 
 

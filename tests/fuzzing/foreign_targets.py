@@ -212,7 +212,7 @@ def _read_log(case: Case, kind: str) -> None:
         data = (b"; Version: 2.2\n;\n" if kind == "swf" else b"# grid\n") + data
     users = (None,) * 6 + (("12", "7") if kind == "swf" else ("U7", "U12"))
     asked = LogAsked(
-        cores=rng.choice(("refuse", "split", "split", "skip")),
+        cores=rng.choice(("keep", "split", "split", "skip")),
         user=rng.choice(users),
         bag=rng.choice((None,) * 7 + ("b1",)) if kind == "gwf" else None,
         from_s=rng.choice((None,) * 8 + (0, 100)),
@@ -440,7 +440,7 @@ def read_wfformat(case: Case) -> None:
     _judge(
         case,
         [lambda: bag_of_wfformat(data, split), lambda: second_bag_of_workflow(data, split)],
-        lambda: _bag(instance_of_csv(path, _asked(), CsvFormat(multi_core="split" if split else "refuse"), "wfformat")),
+        lambda: _bag(instance_of_csv(path, _asked(), CsvFormat(multi_core="split" if split else "keep"), "wfformat")),
     )
 
 

@@ -366,7 +366,7 @@ def task_of(tool: Tool, row: dict[str, str], id_: str, measured: bool) -> Task |
     ):
         raise RefusalDueError("GPUs")
     if cores_of(row.get(tool.cores, "")) > 1:
-        raise RefusalDueError("several cores")
+        raise UndecidedError("several cores: whether a type has them")
     return Task(id_, float(memory or DEFAULT_MEMORY_MB), {"*": float(seconds)}, 1, row.get(tool.command) or None, None)
 
 

@@ -129,7 +129,7 @@ def task_of(cells: dict[str, str], units: dict[str, str], number: int, types: Se
     if any(value and value > 10**9 for value in seconds.values()):
         raise UndecidedError("a run time that is too long, on a type that may not count")
     if cores_of(cells.get("cores", "")) > 1:
-        raise RefusalDueError("several cores")
+        raise UndecidedError("several cores: whether a type has them")
     count = whole_of(cells["count"], "tasks") if cells.get("count") else 1
     if not 1 <= count <= 10_000_000:
         raise RefusalDueError("no such number of tasks")
@@ -219,7 +219,7 @@ def batch_task(job: Any) -> Task | None:
     if span <= 0 or number_of(begin) < 10**12:
         raise UndecidedError("times that are none")
     if cores is not None and number_of(cores) > 1:
-        raise RefusalDueError("several cores")
+        raise UndecidedError("several cores: whether a type has them")
     if (cores is not None and number_of(cores) <= 0) or not re.fullmatch(r"\d+", begin + end):
         raise UndecidedError("no number of cores, or parts of milliseconds")
     words = value_of(container, CONTAINER, list, "command")
@@ -347,7 +347,7 @@ def flow_task(entry: dict[str, Any], split: bool, doubts: set[str]) -> Task | No
     if wanted.denominator != 1 or not wanted:
         raise RefusalDueError("parts of cores, or none")
     if wanted > 1 and not split:
-        raise RefusalDueError("several cores")
+        raise UndecidedError("several cores: whether a type has them")
     command = value_of(entry, TASK, dict, "command") or {}
     if None in (*command.values(), *entry.values()):
         doubts.add("a value of null")

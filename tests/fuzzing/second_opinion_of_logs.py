@@ -122,8 +122,8 @@ def taken(data: bytes, kind: str, asked: LogAsked, doubts: set[str]) -> Iterator
         if cores is not None and cores > 1 and asked.cores == "skip":
             doubts.add("a job of several cores that is skipped")
             continue
-        if cores is not None and cores > 1 and asked.cores == "refuse":
-            raise RefusalDueError("several cores")
+        if cores is not None and cores > 1 and asked.cores == "keep":
+            raise UndecidedError("several cores: whether a type has them")
         if not re.fullmatch(r"0|[1-9]\d{0,15}", job.fields[0]):
             raise UndecidedError("a job without a number")
         yield job, seconds, int(cores or 1)

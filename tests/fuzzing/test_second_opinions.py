@@ -122,7 +122,6 @@ def test_what_must_be_read(verdict: Verdict, reading: object) -> None:
     [
         _tool("nextflow", f"{TRACE}1\ta\tA\tFAILED\t0\t5s\t1 GB\t1 GB2\tb\tB\tCOMPLETED\t0\t5s\t1 GB\t1 GB\n"),
         _tool("sacct", f"{SLURM}7|COMPLETED|0:0|00:00:05|4Gn|abc\n"),
-        _tool("lsf", "JOBID|STAT|RUN_TIME|SLOTS\n9|DONE|12 second(s)|4\n"),
         _tool("snakemake", "s\th:m:s\tmax_rss\n-5\t0:00:02\t9\n"),
         _batch(dependsOn=[{"jobId": "b"}]),
         _batch(status="FAILED"),
@@ -135,7 +134,6 @@ def test_what_must_be_read(verdict: Verdict, reading: object) -> None:
         _csv("id,runtime\nx,5\n"),
         second_bag_of_log(LINE.replace(" 60 ", " -4 ").encode(), "swf", LogAsked()),
         second_bag_of_log(LINE.removesuffix(" -1").encode(), "swf", LogAsked()),
-        second_bag_of_log(LINE.encode(), "swf", LogAsked(cores="refuse")),
     ],
 )
 def test_what_must_be_refused(verdict: Verdict) -> None:

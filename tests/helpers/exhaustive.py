@@ -34,8 +34,8 @@ Counts: TypeAlias = tuple[int, ...]
 Started: TypeAlias = "tuple[int, bool, int, int, Started] | None"
 """What was started on a VM, latest first: group, whether at the baseline, start, end, and what came before."""
 
-Running: TypeAlias = tuple[tuple[int, int, int], ...]
-"""Tasks that run, sorted: seconds left, 1 if at full speed on credits (2 if they did before), memory in KB."""
+Running: TypeAlias = tuple[tuple[int, int, int, int], ...]
+"""Tasks that run, sorted: seconds left, 1 if at full speed on credits (2 if they did before), memory in KB, cores."""
 
 
 class Way(NamedTuple):
@@ -48,6 +48,7 @@ class Way(NamedTuple):
     need_kb: int
     release_s: int = 0
     due_s: int = 10**9
+    cores: int = 1
 
     def in_parts(self, parts: int, passed: int) -> Way:
         """Return the same way with its times in parts of a second, its dates from a moment on."""
@@ -104,7 +105,9 @@ class TinyOffer:
     @property
     def running(self) -> Running:
         """What runs there when it is ready."""
-        return tuple(sorted((end, 2 * way.spends_as_full, way.need_kb) for _, end, way in self.busy if end > 0))
+        return tuple(
+            sorted((end, 2 * way.spends_as_full, way.need_kb, way.cores) for _, end, way in self.busy if end > 0)
+        )
 
     @property
     def paid_from_s(self) -> int:
@@ -187,17 +190,32 @@ def exhaustive_plan(instance: Instance) -> ScheduleDocument | None:
         name = next(new) if offer.machine is None else offer.machine.id
         vms.append(RentedVm(id=name, type=offer.type_name, market=offer.market))
         cores = [0] * offer.vcpus  # until when each is busy
+        firsts = {entry.core for entry, _, _ in offer.busy}
         for entry, end, way in offer.busy:
-            cores[entry.core] = end
+            free = [entry.core, *(core for core, until in enumerate(cores) if not until and core not in firsts)]
+            mine = free[: way.cores]
+            for core in mine:
+                cores[core] = end
             mode = None if offer.credits is None else "baseline" if way.baseline else "burst"
             placed.append(
-                PlacedTask(id=entry.task, vm=name, core=entry.core, start_s=entry.start_s, end_s=end, mode=mode)
+                PlacedTask(
+                    id=entry.task,
+                    vm=name,
+                    core=entry.core,
+                    start_s=entry.start_s,
+                    end_s=end,
+                    mode=mode,
+                    cores=tuple(mine) if way.cores > 1 else None,
+                )
             )
         for group, baseline, start, end in _in_order(plan.started):
-            core = next(core for core, busy_until in enumerate(cores) if busy_until <= start)
-            cores[core] = end
+            need = instance.tasks[group].cores
+            mine = [core for core, busy_until in enumerate(cores) if busy_until <= start][:need]
+            for core in mine:
+                cores[core] = end
             mode = None if offer.credits is None else "baseline" if baseline else "burst"
-            placed.append(PlacedTask(id=ids[group].pop(), vm=name, core=core, start_s=start, end_s=end, mode=mode))
+            task = PlacedTask(id=ids[group].pop(), vm=name, core=mine[0], start_s=start, end_s=end, mode=mode)
+            placed.append(task.model_copy(update={"cores": tuple(mine)}) if need > 1 else task)
     return ScheduleDocument(
         instance=instance.name,
         cost_usd=best.cost_usd,
@@ -254,7 +272,7 @@ def _ideal_cost_usd(instance: Instance) -> float:
                 for market, offer in vm_type.offers.items():
                     if task.markets is not None and market not in task.markets:
                         continue
-                    prices[market].append(offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds)
+                    prices[market].append(offer.price_usd_per_hour / 3600 / vm_type.vcpus * seconds * task.cores)
         total += task.count * min(prices["on-demand"] or prices["spot"])
     return total
 
@@ -377,7 +395,7 @@ def _machine(instance: Instance, machine: Machine) -> TinyOffer:
         seconds = duration_s(instance, instance.tasks[group], vm_type, machine.market, slow)
         assert seconds is not None
         need = math.ceil(instance.tasks[group].memory_mb * 1024)
-        dates = _dates(instance.tasks[group])
+        dates = (*_dates(instance.tasks[group]), instance.tasks[group].cores)
         way = Way(group, slow, vm_type.burstable is not None and not slow, seconds, need, *dates)
         busy.append((entry, entry.start_s + seconds, way))
     credits = None if vm_type.burstable is None else _credits(vm_type.burstable, machine.credits)
@@ -464,7 +482,7 @@ def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> Tiny
         full = duration_s(instance, task, vm_type, market, False)
         if full is None:
             continue
-        dates = _dates(task)
+        dates = (*_dates(task), task.cores)
         if vm_type.burstable is None:
             ways.append(Way(group, False, False, full, need, *dates))
             continue
@@ -541,7 +559,7 @@ def ends_by_events(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
             heapq.heappush(heap, (now, serial, *_start(way, counts, running, started, now)))
         if running:
             passed = running[0][0]
-            left = tuple((seconds - passed, full, need) for seconds, full, need in running if seconds > passed)
+            left = tuple((seconds - passed, *rest) for seconds, *rest in running if seconds > passed)
             serial += 1
             heapq.heappush(heap, (now + passed, serial, counts, left, started))
     return ends
@@ -567,7 +585,7 @@ def ends_by_seconds(offer: TinyOffer, bag: Counts) -> dict[Counts, VmPlan]:
         certain = [
             running[-1][0]
             for counts, running in states
-            if counts == everything and running and not any(full for _, full, _ in running)
+            if counts == everything and running and not any(full for _, full, *_ in running)
         ]
         if certain:
             latest = min(certain)
@@ -602,14 +620,14 @@ def _a_second_later(
 ) -> dict[tuple[Counts, Running], tuple[int, Started]]:
     later: dict[tuple[Counts, Running], tuple[int, Started]] = {}
     for (counts, running), (balance, started) in states.items():
-        at_full = sum(full > 0 for _, full, _ in running)
+        at_full = sum(full > 0 for _, full, *_ in running)
         spent = at_full * credits.full + (len(running) - at_full) * credits.baseline
         left = min(balance + credits.earned - spent, credits.cap)
         if left < 0:
-            if any(full == 1 for _, full, _ in running):
+            if any(full == 1 for _, full, *_ in running):
                 continue  # full speed without credits
             left = 0  # the baseline needs none, and when tasks that ran before end is said
-        key = (counts, tuple((seconds - 1, full, need) for seconds, full, need in running if seconds > 1))
+        key = (counts, tuple((seconds - 1, *rest) for seconds, *rest in running if seconds > 1))
         if key not in later or later[key][0] < left:
             later[key] = (left, started)
     return later
@@ -617,13 +635,13 @@ def _a_second_later(
 
 def _ways_to_start(offer: TinyOffer, bag: Counts, counts: Counts, running: Running, now: int) -> list[Way]:
     """Ways to start one more task now: a core, the memory and the time it takes are there."""
-    if len(running) == offer.vcpus:
-        return []
-    free_kb = offer.memory_kb - sum(need for _, _, need in running)
+    free = offer.vcpus - sum(cores for *_, cores in running)
+    free_kb = offer.memory_kb - sum(need for _, _, need, _ in running)
     return [
         way
         for way in offer.ways
-        if counts[way.group] < bag[way.group] and way.need_kb <= free_kb and way.starts_at(now, offer.limit_s)
+        if counts[way.group] < bag[way.group] and way.need_kb <= free_kb and way.cores <= free
+        if way.starts_at(now, offer.limit_s)
     ]
 
 
@@ -631,5 +649,5 @@ def _start(
     way: Way, counts: Counts, running: Running, started: Started, now: int
 ) -> tuple[Counts, Running, tuple[int, bool, int, int, Started]]:
     more = (*counts[: way.group], counts[way.group] + 1, *counts[way.group + 1 :])
-    entry = (way.seconds, way.spends_as_full, way.need_kb)
+    entry = (way.seconds, way.spends_as_full, way.need_kb, way.cores)
     return more, tuple(sorted((*running, entry))), (way.group, way.baseline, now, now + way.seconds, started)

@@ -59,7 +59,8 @@ def tasks(draw: st.DrawFn, name: str, type_names: list[str]) -> dict[str, Any]:
 def instance_documents(draw: st.DrawFn, max_tasks: int = 8, restricted: bool = True) -> dict[str, Any]:
     """Valid documents of the format ``spotbag.instance/1``.
 
-    If they may be restricted, tasks of some are kept off a market, and the system has a part of the memory of VMs.
+    If they may be restricted, tasks of some are kept off a market, and the system has a part of the memory of VMs; and
+    tasks of some have several cores, the same number or not.
     """
     names = [f"type{number}" for number in range(draw(st.integers(1, 3)))]
     document: dict[str, Any] = {
@@ -89,6 +90,8 @@ def instance_documents(draw: st.DrawFn, max_tasks: int = 8, restricted: bool = T
         for entry in document["vm_types"]:
             entry["reserved_mb"] = draw(st.sampled_from([0, 1, 300.5]))
             entry["memory_mb"] += entry["reserved_mb"]
+    if restricted and draw(st.sampled_from([False, False, True])):
+        _have_several_cores(draw, document)
     for task in document["tasks"] if restricted and draw(st.sampled_from([False, False, True])) else ():
         types = [entry for entry in document["vm_types"] if entry["name"] in task.get("runtime_s", names)]
         offered = sorted({market for entry in types for market in entry["offers"]})
@@ -96,6 +99,18 @@ def instance_documents(draw: st.DrawFn, max_tasks: int = 8, restricted: bool = T
             task["markets"] = draw(st.lists(st.sampled_from(offered), min_size=1, unique=True))
             document.setdefault("d_spot_s", deadline)  # that of HADS is for tasks that may be on demand
     return document
+
+
+def _have_several_cores(draw: st.DrawFn, document: dict[str, Any]) -> None:
+    """Give tasks several cores, and VMs, none of which is burstable then, enough of them."""
+    needs = draw(st.sampled_from([[2], [3], [1, 2], [2, 4], [1, 2, 3, 4]]))
+    for vm_type in document["vm_types"]:
+        vm_type.pop("burstable", None)
+        vm_type["vcpus"] = draw(st.integers(max(needs), 8))
+        if len(needs) > 1:  # memory does not bind beside cores
+            vm_type["memory_mb"] = 8192 + vm_type.get("reserved_mb", 0)
+    for task in document["tasks"]:
+        task["cores"] = draw(st.sampled_from(needs))
 
 
 def random_instances(max_tasks: int = 8) -> st.SearchStrategy[Instance]:

@@ -26,7 +26,7 @@ def duration_s(instance: Instance, task: Task, vm_type: VmType, market: str, bas
         given = task.base_runtime_s / vm_type.speed
     if task.markets is not None and market not in task.markets:
         return None
-    if given is None or math.ceil(task.memory_mb * 1024) > memory_kb(vm_type):
+    if given is None or math.ceil(task.memory_mb * 1024) > memory_kb(vm_type) or task.cores > vm_type.vcpus:
         return None
     work = math.ceil(given - 1e-9)
     total = float(work)
@@ -97,7 +97,12 @@ def feasible(instance: Instance, plan: ScheduleDocument, d_spot_s: int) -> bool:
     for second in range(min(placed.start_s for placed in plan.tasks), max(placed.end_s for placed in plan.tasks)):
         for vm in plan.vms:
             now = [placed for placed in plan.tasks if placed.vm == vm.id and placed.start_s <= second < placed.end_s]
-            if len({placed.core for placed in now}) != len(now):
+            cores = [core for placed in now for core in placed.cores or [placed.core]]
+            if len(set(cores)) != len(cores) or max(cores, default=0) >= types[vm.type].vcpus:
+                return False
+            if sum(tasks[placed.id].cores for placed in now) > types[vm.type].vcpus:
+                return False
+            if any(placed.cores and len(placed.cores) != tasks[placed.id].cores for placed in now):
                 return False
             used_kb = sum(math.ceil(tasks[placed.id].memory_mb * 1024) for placed in now)
             if used_kb > memory_kb(types[vm.type]):
@@ -148,38 +153,43 @@ def _earliest_end(instance: Instance, offer: Any, tasks: list[tuple[Task, bool]]
     best: int | None = None
     vm_type = offer.vm_type
     for order in itertools.permutations(tasks):
-        placed: list[tuple[int, int, int]] = []
+        placed: list[tuple[int, int, int, int]] = []
         modes = []
         for task, baseline in order:
             takes = duration_s(instance, task, vm_type, offer.market, baseline)
             if takes is None:
                 return None
             need = math.ceil(task.memory_mb * 1024)
-            starts = sorted({instance.boot_overhead_s, *(end for _, end, _ in placed)})
-            start = next(time for time in starts if _has_room(placed, time, time + takes, need, vm_type))
-            placed.append((start, start + takes, need))
+            starts = sorted({instance.boot_overhead_s, *(end for _, end, _, _ in placed)})
+            start = next(time for time in starts if _has_room(placed, time, time + takes, (need, task.cores), vm_type))
+            placed.append((start, start + takes, need, task.cores))
             modes.append(baseline)
         if offer.burstable and not _credits_suffice(instance, offer, placed, modes):
             continue
-        end = max(end for _, end, _ in placed)
+        end = max(end for _, end, _, _ in placed)
         best = end if best is None else min(best, end)
     return best
 
 
-def _has_room(placed: list[tuple[int, int, int]], start: int, end: int, need: int, vm_type: VmType) -> bool:
-    for moment in [start, *(other for other, _, _ in placed if start < other < end)]:
-        running = [kb for other_start, other_end, kb in placed if other_start <= moment < other_end]
-        if len(running) >= vm_type.vcpus or sum(running) + need > memory_kb(vm_type):
+def _has_room(
+    placed: list[tuple[int, int, int, int]], start: int, end: int, need: tuple[int, int], vm_type: VmType
+) -> bool:
+    for moment in [start, *(other for other, *_ in placed if start < other < end)]:
+        running = [need, *(needs for other_start, other_end, *needs in placed if other_start <= moment < other_end)]
+        used_kb, cores = map(sum, zip(*running, strict=True))
+        if cores > vm_type.vcpus or used_kb > memory_kb(vm_type):
             return False
     return True
 
 
-def _credits_suffice(instance: Instance, offer: Any, placed: list[tuple[int, int, int]], modes: list[bool]) -> bool:
+def _credits_suffice(
+    instance: Instance, offer: Any, placed: list[tuple[int, int, int, int]], modes: list[bool]
+) -> bool:
     """Second by second: what is earned and spent."""
     rules = offer.vm_type.burstable
     balance = rules.initial_credits
-    for second in range(instance.boot_overhead_s, max(end for _, end, _ in placed)):
-        running = [baseline for (start, end, _), baseline in zip(placed, modes, strict=True) if start <= second < end]
+    for second in range(instance.boot_overhead_s, max(end for _, end, *_ in placed)):
+        running = [baseline for (start, end, *_), baseline in zip(placed, modes, strict=True) if start <= second < end]
         spent = sum(rules.baseline_fraction if baseline else 1.0 for baseline in running) / 60
         balance = min(balance + rules.credits_per_hour / 3600 - spent, rules.credit_cap)
         if balance < -1e-9 and not all(running):

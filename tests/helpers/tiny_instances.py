@@ -13,11 +13,14 @@ FAMILIES: dict[str, dict[str, bool]] = {
     "memory": {"memory": True},
     "burstable": {"burstable": True},
     "markets": {"memory": True, "markets": True},
+    "several": {"cores": True},
 }
 """What to ask of `tiny_instance`, by name."""
 
 
-def tiny_instance(seed: int, *, burstable: bool = False, memory: bool = False, markets: bool = False) -> Instance:
+def tiny_instance(
+    seed: int, *, burstable: bool = False, memory: bool = False, markets: bool = False, cores: bool = False
+) -> Instance:
     """Draw a valid instance of 1 to 5 tasks of 1 to 8 s at full speed on 1 to 3 types of VM.
 
     Parameters
@@ -30,8 +33,10 @@ def tiny_instance(seed: int, *, burstable: bool = False, memory: bool = False, m
         Whether the memory of VMs may bind, and keep tasks off some types.
     markets : bool
         Whether tasks may be kept off a market, and the system has a part of the memory of VMs.
+    cores : bool
+        Whether tasks have several cores; in a third of these bags all the same number.
     """
-    rng = random.Random(f"tiny {seed} {burstable} {memory}" + " markets" * markets)
+    rng = random.Random(f"tiny {seed} {burstable} {memory}" + " markets" * markets + " cores" * cores)
     while True:
         document = _document(rng, f"tiny-{seed}", burstable, memory or (burstable and rng.random() < 0.5))
         for vm_type in document["vm_types"] if markets else ():
@@ -39,6 +44,12 @@ def tiny_instance(seed: int, *, burstable: bool = False, memory: bool = False, m
         for task in document["tasks"] if markets else ():
             if rng.random() < 0.5:
                 task["markets"] = rng.choice([["spot"], ["on-demand"], ["on-demand"], ["spot", "on-demand"]])
+        if cores:
+            needs = rng.choice([[1, 2], [1, 2, 3, 4], [2, 4], [1, 3], [2], [3]])
+            for vm_type in document["vm_types"]:
+                vm_type["vcpus"] = rng.choice([2, 3, 4, 4, 6, 8])
+            for task in document["tasks"]:
+                task["cores"] = rng.choice(needs)
         try:
             return Instance.from_document(document, "tiny")
         except InputError:  # a task that fits nowhere, or markets without an offer: draw again

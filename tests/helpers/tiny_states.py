@@ -38,15 +38,15 @@ def tiny_state(family: str, seed: int) -> Instance:
     for number in range(rng.choice([1, 1, 2, 3])):
         vm_type, market = rng.choice(offers)
         machine: dict[str, Any] = {"id": f"m{number}", "type": vm_type.name, "market": market, "running": []}
-        memory_mb = memory_kb(vm_type) / 1024
+        memory_mb, free = memory_kb(vm_type) / 1024, vm_type.vcpus
         for core in rng.sample(range(vm_type.vcpus), rng.choice([0, 1, 1, min(2, vm_type.vcpus)])):
             group = rng.randrange(len(instance.tasks))
             task = instance.tasks[group]
             baseline = vm_type.burstable is not None and rng.random() < 0.6
             seconds = duration_s(instance, task, vm_type, market, baseline)
-            if seconds is None or task.memory_mb > memory_mb:
+            if seconds is None or task.memory_mb > memory_mb or task.cores > free:
                 continue
-            memory_mb -= task.memory_mb
+            memory_mb, free = memory_mb - task.memory_mb, free - task.cores
             entry: dict[str, Any] = {"core": core, "start_s": rng.randint(1 - seconds, 0)}
             if vm_type.burstable is not None:
                 entry["mode"] = "baseline" if baseline else "burst"
@@ -251,16 +251,16 @@ def _drawn_running(
 ) -> list[dict[str, Any]]:
     """Take tasks of those that wait, and have them run on cores of a VM."""
     vm_type = next(vm_type for vm_type in bag.vm_types if vm_type.name == vm["type"])
-    entries, memory_mb = [], memory_kb(vm_type) / 1024
+    entries, memory_mb, free = [], memory_kb(vm_type) / 1024, vm_type.vcpus
     for core in rng.sample(range(vm_type.vcpus), rng.choice([0, 1, 1, min(2, vm_type.vcpus)])):
         if not waiting:
             break
         task = bag.tasks[bag.task_group[bag.task_index[waiting[-1]]]]
         baseline = vm_type.burstable is not None and rng.random() < 0.6
         seconds = duration_s(bag, task, vm_type, vm["market"], baseline)
-        if seconds is None or task.memory_mb > memory_mb:
+        if seconds is None or task.memory_mb > memory_mb or task.cores > free:
             continue
-        memory_mb -= task.memory_mb
+        memory_mb, free = memory_mb - task.memory_mb, free - task.cores
         entry = {"task": waiting.pop(), "core": core, "start_s": int(now_s) - rng.randint(0, seconds - 1)}
         if vm_type.burstable is not None:
             entry["mode"] = "baseline" if baseline else "burst"

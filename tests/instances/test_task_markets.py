@@ -124,7 +124,7 @@ def test_markets_without_an_offer_are_named(count: int) -> None:
 @pytest.mark.parametrize(
     ("key", "rule"),
     [
-        ("cores", "a task runs on one core of one VM"),
+        ("cpus", "are called cores here"),
         ("gpus", "VM types here have no GPUs"),
         ("depends_on", "a bag is of independent tasks"),
         ("status", "a bag has the tasks that are to be run"),

@@ -35,6 +35,8 @@ class PlannedTask:
         When it runs, in seconds from the start of the plan.
     plan : int
         Which plan it is that says so, where several were made on the way: a later one has a higher number.
+    cores : tuple of int
+        All its cores, if it has several.
     """
 
     task: str
@@ -43,6 +45,7 @@ class PlannedTask:
     start_s: float
     end_s: float
     plan: int = 0
+    cores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +400,9 @@ def _trace(execution: Execution) -> Trace:
         "busy_s": math.fsum(end_s - run.start_s for run, end_s in ended),
         "up_s": math.fsum(_end_s(stretch, execution) - stretch.start_s for stretch in execution.vms),
     }
-    plan = [asdict(task) for task in execution.planned]
+    plan = [
+        {name: value for name, value in asdict(task).items() if name != "cores" or value} for task in execution.planned
+    ]
     run = {"record": "run", "policy": "executed", "day": 0, "began_at": execution.began_at, "plan": plan}
     return Trace(bag.to_document(), run, events, end)
 

@@ -41,6 +41,7 @@ class PlannedRunRecord(Record):
     start_s: float
     end_s: float
     plan: Count
+    cores: Annotated[tuple[Count, ...], Field(strict=False)] | None = None
 
 
 class ExecutionRunRecord(Record):

@@ -39,7 +39,7 @@ _of_tasks = partial(option, panel="Options for a file of tasks only")
 class MultiCoreChoice(StrEnum):
     """Treatments of tasks of several cores."""
 
-    REFUSE = "refuse"
+    KEEP = "keep"
     SPLIT = "split"
     SKIP = "skip"
 
@@ -66,7 +66,7 @@ class TaskFileOptions:
     memory: str | None = _of_tasks("AMOUNT", "Memory of tasks whose file does not give it, such as 2GB.")
     zone: str | None = zone_option()
     multi_core: MultiCoreChoice = _of_tasks(
-        None, "Tasks of several cores: refuse them, split them into tasks, skip them.", MultiCoreChoice.REFUSE
+        None, "Tasks of several cores: keep them as such, split them into tasks, skip them.", MultiCoreChoice.KEEP
     )
 
     def asked(self, deadline_s: int | None, name: str | None = None) -> Asked:

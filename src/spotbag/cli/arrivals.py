@@ -51,7 +51,7 @@ class JobOptions:
     )
     jobs: int | None = option("N", "The first N of these jobs only.", min=1)
 
-    def filter(self, multi_core: MultiCore = "refuse", bag: str | None = None) -> JobFilter:
+    def filter(self, multi_core: MultiCore = "keep", bag: str | None = None) -> JobFilter:
         """Return the options as a filter of jobs."""
         from ..core.quantities import number_of
         from ..instances.bags.job_logs import JobFilter

@@ -92,7 +92,7 @@ def list_command(*, as_json: bool = json_option()) -> None:
             tasks=instance.n_tasks,
             entries=len(instance.tasks),
             vm_types=len(instance.vm_types),
-            memory_may_bind=not bool(instance.memory_never_binds.all()),
+            memory_may_bind=not (instance.slots.shared or instance.memory_never_binds.all()),
             source=instance.provenance.source if instance.provenance else "",
         )
 
@@ -114,7 +114,8 @@ class GeneratorOptions:
         name="runtime",
     )
     memory_mb: str = option("DIST", "Memory in MB, likewise.", "beta:2.85:4.69:12.2", name="memory")
-    catalogue: str = option("NAME", "VM types: hads, burst-hads, memory or burstable.", "burst-hads")
+    cores: str = option("N,...", "Numbers of cores that tasks need, each as often: 1,2,4,8. Memory is for each.", "1")
+    catalogue: str = option("NAME", "VM types: hads, burst-hads, memory, burstable or ten-types.", "burst-hads")
     limit: int = option("N", "VMs of each type and market at most.", 5)
     max_on_demand: int = option("N", "On-demand VMs at most.", 20, min=0)
     tightness: float = option("F", "Least time on all cores divided by the deadline, in (0, 1].", 0.5)

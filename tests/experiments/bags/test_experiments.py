@@ -262,7 +262,7 @@ def test_rows_of_an_experiment_that_nobody_keeps_are_those_of_its_folder(tmp_pat
 
 
 def test_ready_experiments_can_be_read() -> None:
-    assert ready_names() == ["classical", "days", "gaps", "memory", "nightly", "papers", "scale", "user-map"]
+    assert ready_names() == ["classical", "cores", "days", "gaps", "memory", "nightly", "papers", "scale", "user-map"]
     for name in ready_names():
         asked, folder = read_specification(name)
         assert asked.description

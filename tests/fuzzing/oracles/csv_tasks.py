@@ -246,8 +246,10 @@ def _task_of_cells(
             cores = number_of(bare, doubts) if bare else Decimal(1)
             if cores not in (0, 1):
                 doubts.add("a part of a core")
-                if not 0 < cores < 1:
-                    raise RefusalDueError("several cores")
+                if cores < 0:
+                    raise RefusalDueError("cores below 0")
+                if cores > 1:
+                    raise UndecidedError("several cores: whether a type has them")
         elif column.role == "count":
             if bare:
                 found["count"] = whole_of(number_of(comma.plain(bare, doubts), doubts), 1, MOST_TASKS, "count")

@@ -35,7 +35,7 @@ FIELDS = {"swf": range(18, 19), "gwf": range(20, 30)}
 class LogAsked:
     """What is asked for of a log."""
 
-    cores: str = "refuse"
+    cores: str = "keep"
     user: str | None = None
     bag: str | None = None
     from_s: int | None = None
@@ -184,8 +184,8 @@ def _taken(fields: list[str], kind: str, asked: LogAsked, doubts: set[str]) -> t
         doubts.add("a job of unknown structure")
     elif fields[18] not in ("UNITARY", "BoT"):
         doubts.add("a structure in other capitals")
-    if cores > 1 and asked.cores == "refuse":
-        raise RefusalDueError("several cores")
+    if cores > 1 and asked.cores == "keep":
+        raise UndecidedError("several cores: whether a type has them")
     if cores > MOST_TASKS:
         raise RefusalDueError("too many cores")
     memory_mb = DEFAULT_MEMORY_MB

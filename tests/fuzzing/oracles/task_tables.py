@@ -283,7 +283,7 @@ def _task(row: Cells, tool: Tool, kind: str, doubts: set[str]) -> Task | None:
             count = number_of(re.sub(r"^(\d+)m$", r"\g<1>e-3", row[key]), doubts)
             doubts |= {"a part of a core"} if count != 1 else set()
             if count > 1 or count < 0:
-                raise RefusalDueError("several cores")
+                raise UndecidedError("several cores: whether a type has them")
     memory = _first_amount(row, tool, tool.memory, _amount if kind != "sacct" else _amount_of_slurm, doubts)
     memory_mb = float(memory) if memory else DEFAULT_MEMORY_MB
     if memory_mb > LARGEST_MB:
@@ -438,7 +438,8 @@ def _job(job: Any, doubts: set[str]) -> Task | None:
         raise UndecidedError("NUL in a command, which no shell could have run")
     count = number_of(str(cores), doubts) if isinstance(cores, str | int | Decimal) else Decimal(-1)
     if count < 0 or count > 1 or isinstance(cores, bool) or isinstance(memory, bool):
-        raise UndecidedError("several cores") if isinstance(cores, bool) or cores is None else RefusalDueError("cores")
+        kept = isinstance(cores, bool) or cores is None or count > 1
+        raise UndecidedError("several cores") if kept else RefusalDueError("cores")
     if memory == "":
         raise UndecidedError("an empty text for a whole number")
     amount = _amount(str(memory).strip(), Decimal(1), doubts)

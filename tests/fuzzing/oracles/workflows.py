@@ -171,7 +171,7 @@ def _task_of_run(
     cores = member(run, of_cores, NUMERIC, needed=False)
     count = 1 if cores is None else whole_of(Decimal(cores), 1, MOST_TASKS, of_cores)
     if count > 1 and not split_cores:
-        raise RefusalDueError("several cores")
+        raise UndecidedError("several cores: whether a type has them")
     size = member(run, "memoryInBytes", NUMERIC, needed=False)
     memory_mb = DEFAULT_MEMORY_MB / (count if parted else 1)
     if size and not as_float(size):

@@ -87,13 +87,18 @@ def test_jobs_are_chosen_by_user_window_status_and_number(tmp_path: Path) -> Non
     ]
 
 
-def test_jobs_of_several_cores_are_refused_split_or_skipped(tmp_path: Path) -> None:
+def test_jobs_of_several_cores_are_kept_split_or_skipped(tmp_path: Path) -> None:
     lines = [job(1), job(2, cores=4, run=60), job(3, cores=8, asked_cores=2, run=60)]
-    with pytest.raises(InputError, match=r"2 jobs have several cores \(that of line 4 has 4\).*--multi-core split"):
+    with pytest.raises(InputError, match=r"line 4 'j2': cores 4 are more than any .* has \(most 2\)"):
         read(tmp_path, lines)
-
-    with pytest.raises(InputError, match=r"1 job has several cores"):
-        read(tmp_path, lines[:2])
+    large = Asked(86400, VmChoice(types=("c6i.4xlarge",)), memory_mb=512)
+    one, four, two = read(tmp_path, lines, asked=large).instance.tasks
+    assert [(task.id, task.cores, task.count) for task in (one, four, two)] == [
+        ("j1", 1, 1),
+        ("j2", 4, 1),
+        ("j3", 2, 1),
+    ]
+    assert four.memory_mb == 4 * one.memory_mb  # logs have the memory of a processor
 
     def counts(choice: MultiCore) -> list[tuple[str, int]]:
         return [(task.id, task.count) for task in read(tmp_path, lines, multi_core=choice).instance.tasks]

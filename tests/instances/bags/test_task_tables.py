@@ -120,10 +120,8 @@ def test_memory_of_slurm_is_of_a_node_or_of_each_core(tmp_path: Path) -> None:
         "JobID|State|Elapsed|NCPUS|ReqMem|MaxRSS|AllocTRES|\n1|COMPLETED|10:00|4|100Mc||cpu=4|\n"
         "2|COMPLETED|10:00|4|4Gn|0|cpu=4|\n3_1|CANCELLED by 7|10:00|1|4G||cpu=1,gres/gpu=1|\n"
     )
-    with pytest.raises(
-        InputError, match=r"2 tasks have several cores \(that of line 2 has 4\).*--ignore-column 'NCPUS'"
-    ):
-        instance_of_csv(path, ASKED)
+    kept = instance_of_csv(path, Asked(86400, VmChoice(types=("c6i.4xlarge",))))
+    assert [(task.memory_mb, task.cores) for task in kept.instance.tasks] == [(400, 4), (4096, 4)]
     split = instance_of_csv(path, ASKED, CsvFormat(multi_core="split"))
     assert [(task.memory_mb, task.count) for task in split.instance.tasks] == [(100, 4), (1024, 4)]
     assert "2 tasks of several cores became a task for each core" in said(split)

@@ -119,7 +119,7 @@ def test_a_version_that_is_not_known_is_refused(tmp_path: Path, version: str) ->
     ],
 )
 def test_numbers_that_no_task_can_have_are_refused(tmp_path: Path, field: str, value: float, said: str) -> None:
-    for multi_core in ("refuse", "split"):
+    for multi_core in ("keep", "split"):
         with pytest.raises(InputError, match=re.escape(said)):
             read(tmp_path, in_two_parts(task("a", **{field: value})), multi_core=multi_core)
 
@@ -146,9 +146,13 @@ def test_a_memory_of_0_was_not_measured(tmp_path: Path) -> None:
 
 def test_tasks_of_several_cores(tmp_path: Path) -> None:
     workflow = in_two_parts(task("a", coreCount=3), task("b"))
-    said = r"1 task has several cores \(that of task 1 has 3\), and a task runs on one: --multi-core split"
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=r"task 1 'a': cores 3 are more than any .* has \(most 2\)"):
         read(tmp_path, workflow)
+    kept = read(tmp_path, workflow, Asked(7200, VmChoice(types=("c6i.xlarge",)))).instance
+    assert [(entry.id, entry.count, entry.cores, entry.memory_mb) for entry in kept.tasks] == [
+        ("a", 1, 3, 3),
+        ("b", 1, 1, 3),
+    ]
     instance = read(tmp_path, workflow, multi_core="split").instance
     assert [(entry.id, entry.count, entry.memory_mb) for entry in instance.tasks] == [("a", 3, 1), ("b", 1, 3)]
     workflow["execution"]["tasks"][0].pop("memoryInBytes")  # nobody needs that of what is left out

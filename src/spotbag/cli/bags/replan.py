@@ -145,6 +145,7 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     if not any(row.id in problem.task_index for row in document.task_rows):
         raise input_error(source, another_instance(document.instance, problem, document.task_rows))
     remaining = state.remaining(problem)
+    of = remaining.slots.cores
     offers = {(offer.vm_type.name, offer.market): offer for offer in remaining.offers if offer.listed_as is None}
     vms = {vm.id: offers[vm.type, vm.market] for vm in document.vms if (vm.type, vm.market) in offers}
     rows = {row.id: row for row in document.task_rows if row.vm in vms}
@@ -152,7 +153,7 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     for name, group in zip(remaining.task_ids, remaining.task_group.tolist(), strict=True):
         row = rows.get(name)
         offer = None if row is None else vms[row.vm]
-        if row is None or offer is None or row.core >= offer.vcpus or (row.mode and not offer.burstable):
+        if row is None or offer is None or row.core // of >= offer.vcpus or (row.mode and not offer.burstable):
             seconds = NEVER
         else:
             seconds = remaining.duration_s[group, offer.index, BASELINE * (row.mode == "baseline")]
@@ -167,7 +168,7 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     fits = state.advance(state.time_s, *map(TaskWithdrawn, unplaced)).remaining(problem)
     number = {name: index for index, name in enumerate(vms)}
     placed = [rows[name] for name in fits.task_ids]
-    entries = [(number[row.vm], row.core, row.start_s, row.mode == "baseline") for row in placed]
+    entries = [(number[row.vm], row.core // of, row.start_s, row.mode == "baseline") for row in placed]
     task_vm, core, start_s, baseline = np.array(entries, dtype=np.int64).T
     vm_offer = [offer.index for offer in vms.values()]
     return Schedule(fits, np.array(vm_offer), task_vm, core, start_s, baseline.astype(bool), tuple(vms))

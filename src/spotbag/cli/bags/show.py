@@ -62,6 +62,7 @@ class Show(Answer, kind="show"):
     cost_scale_usd: float
     makespan_scale_s: float
     memory_never_binds: dict[str, bool]
+    cores: Range
 
 
 def show_command(
@@ -143,6 +144,9 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
 
     counts = instance.group_size
     memory = Range.of_values(np.repeat([task.memory_mb for task in instance.tasks], counts))
+    cores = Range.of_values(np.repeat(instance.cores, counts))
+    assert memory is not None, "an instance has tasks"
+    assert cores is not None, "an instance has tasks"
     runtimes: dict[str, Range | None] = {}
     for index, vm_type in enumerate(instance.vm_types):
         column = instance.given_runtime_s[:, index]
@@ -150,7 +154,7 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
         runtimes[vm_type.name] = Range.of_values(np.repeat(column[there], counts[there]))
     d_spot = _d_spot_s(instance)
     if not as_json:
-        _print_instance(instance, d_spot, memory)
+        _print_instance(instance, d_spot, memory, cores)
         print_table(_offer_table(instance, runtimes))
         _print_provenance(instance)
         return
@@ -163,7 +167,8 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
         d_spot_s=d_spot,
         memory_mb=memory,
         runtime_s={name: found or {} for name, found in runtimes.items()},
-        memory_never_binds={vm_type.name: bool(free) for vm_type, free in never_binds},
+        memory_never_binds={vm_type.name: bool(free) or instance.slots.shared for vm_type, free in never_binds},
+        cores=cores,
     ).print_json()
 
 
@@ -177,7 +182,7 @@ def _d_spot_s(instance: Instance) -> int | None:
         return None
 
 
-def _print_instance(instance: Instance, d_spot: int | None, memory: Range | None) -> None:
+def _print_instance(instance: Instance, d_spot: int | None, memory: Range, cores: Range) -> None:
     from ...schedules.plan_text import goal_text
 
     print(f"{instance.name}: {instance.n_tasks:,} tasks in {len(instance.tasks):,} entries")
@@ -193,8 +198,9 @@ def _print_instance(instance: Instance, d_spot: int | None, memory: Range | None
     print(f"  goal           {goal_text(instance)}")
     limits = instance.limits
     print(f"  VMs at most    spot {_limit(limits.max_spot)}, on-demand {_limit(limits.max_on_demand)} in all")
-    assert memory is not None, "an instance has tasks"
     print(f"  task memory    {memory.min:g} / {memory.mean:.2f} / {memory.max:g} MB (least / mean / most)")
+    if cores.max > 1:
+        print(f"  task cores     {cores.min:g} / {cores.mean:.2f} / {cores.max:g} (least / mean / most)")
     print()
 
 
