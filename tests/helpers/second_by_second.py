@@ -104,6 +104,8 @@ def feasible(instance: Instance, plan: ScheduleDocument, d_spot_s: int) -> bool:
                 return False
             if any(placed.cores and len(placed.cores) != tasks[placed.id].cores for placed in now):
                 return False
+            if any(placed.cores and placed.cores[0] != placed.core for placed in now):
+                return False
             used_kb = sum(math.ceil(tasks[placed.id].memory_mb * 1024) for placed in now)
             if used_kb > memory_kb(types[vm.type]):
                 return False
