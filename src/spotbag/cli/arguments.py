@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ..core.errors import InputError, Issue, SpotbagError, show_value
-from ..core.json_documents import format_of
 from ..core.text_files import STANDARD_INPUT, ReadFile, is_readable_file, read_once, read_text, source_name
 from ..core.wording import close_names
 from .completion import METHODS, names_of
@@ -339,6 +338,7 @@ class InstanceOptions(CsvOptions):
 
     def is_of_tasks(self, file: StrPath) -> bool:
         """Tell a file of tasks from an instance, and from a name of the library."""
+        from ..core.json_documents import format_of
         from ..instances.library import library_names
 
         if isinstance(file, ReadFile):

@@ -117,6 +117,13 @@ def bag_of_tool(data: bytes, kind: str) -> Verdict:
                 doubts |= own
             except RefusalDueError as due:
                 whys.append(str(due))
+        if not readings and kind == "htcondor":
+            cells = [line.split() for line in lines_of(text, doubts) if line.strip()]
+            doubts.add("cells that blanks divide, of which none may have any")
+            if len(cells) > 1 and all(len(row) == len(cells[0]) for row in cells):
+                headings = [_flat(heading) for heading in cells[0]]
+                rows = [dict(zip(headings, row, strict=True)) for row in cells[1:]]
+                readings.append(_of_rows(rows, kind, doubts))
         if not readings:
             raise RefusalDueError("; ".join(whys) or "not the headings of the tool")
         return readings
