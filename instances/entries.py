@@ -90,7 +90,7 @@ class Offer(Record):
     Attributes
     ----------
     price_usd_per_hour : float
-        Price of one VM; billed by the second from the moment it is ready.
+        Price of one VM, billed as its cloud does from the moment it is ready.
     limit : int
         Most VMs of this type that may be rented in this market at the same time; 0 if none may, such as while a quota
         is used up.

@@ -179,7 +179,7 @@ class Survival(Record):
     verdict : {"survives", "does-not-survive", "not-shown"}
         Whether what is lost can always be done on demand by the deadline.
     worst_cost_usd : float, optional
-        Most that the bill can come to then, with the rescue; billed by the second.
+        Most that the bill can come to then, with the rescue, as its cloud bills it.
     worst_at_s, worst_types : int and tuple of str, optional
         When that is, and what goes down then; where the plan does not survive, a moment that is beyond rescue.
     least_slack_s : int, optional

@@ -253,7 +253,7 @@ class LoadsWalk:
     def schedule(self) -> Schedule | None:
         """Return the best plan, without VMs that are not worth their opening; None without one."""
         self.to_best()
-        if len(self.state.vm_opening) and self.best < math.inf and len(self.state.vm_end) <= _MOST_CLOSED:
+        if len(self.state.vm_bill) and self.best < math.inf and len(self.state.vm_end) <= _MOST_CLOSED:
             close_vms(self.state)
         return self.state.schedule() if self.best < math.inf and self.state.feasible() else None
 

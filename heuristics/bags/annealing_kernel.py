@@ -21,7 +21,7 @@ _DEAL_HEAT = 0.1
 
 
 _NO_CREDITS, _ALL_THE_SAME = np.zeros((0, 2)), np.zeros(0)
-_NO_OPENINGS, _NO_SECONDS = np.zeros(0), np.zeros(0, dtype=np.int64)
+_NO_BILLS = np.zeros((0, 3))
 
 
 class Objective(NamedTuple):
@@ -39,12 +39,9 @@ class Objective(NamedTuple):
         Cost of a second of makespan, of a second after the latest end of a VM, and of one after that of a task.
     budget : float
         What VMs may cost together before their cost counts; infinite if all of it does.
-    vm_opening : array of float, shape (n_vms,), or (0,)
-        Cost of a VM once it has a task; nothing where none costs more than its price.
-    vm_idle : array of int, shape (n_vms,), or (0,)
-        End of a VM without tasks, where there are openings.
-    vm_block : array of int, shape (n_vms,), or (0,)
-        Length of the blocks that are billed; nothing where all are billed by the second.
+    vm_bill : array of float, shape (n_vms, 3), or (0, 3)
+        Cost of a VM once it has a task, its end without tasks, and the length of the blocks that are billed; nothing
+        where no VM costs more than its price.
     """
 
     vm_price: FloatArray
@@ -54,9 +51,7 @@ class Objective(NamedTuple):
     penalty: float
     task_penalty: float = 0.0
     budget: float = np.inf
-    vm_opening: FloatArray = _NO_OPENINGS
-    vm_idle: IntArray = _NO_SECONDS
-    vm_block: IntArray = _NO_SECONDS
+    vm_bill: FloatArray = _NO_BILLS
 
 
 class Cooling(NamedTuple):
@@ -233,14 +228,33 @@ def end_with_credits(credits: FloatArray, vm: int, work: int, end: int) -> int:
 
 
 @shared_part
+def beside(vm_bill: FloatArray, vm_price: FloatArray, vm_free: IntArray, vm: int, end: int) -> float:
+    """Return the cost of a VM beside that of the seconds to its end: its opening, and the rest of a block."""
+    usd: float = 0.0
+    if end > vm_bill[vm, 1]:
+        usd = vm_bill[vm, 0]
+    if vm_bill[vm, 2] > 1.0:
+        usd += vm_price[vm] * ((vm_free[vm] - max(end, vm_free[vm])) % vm_bill[vm, 2])
+    return usd
+
+
+@shared_part
+def beside_both(
+    vm_bill: FloatArray, vm_price: FloatArray, vm_free: IntArray, va: int, vb: int, end_a: int, end_b: int
+) -> float:
+    """Return what `beside` says of two VMs, or of one that is given twice."""
+    usd = beside(vm_bill, vm_price, vm_free, va, end_a)
+    if va != vb:
+        usd += beside(vm_bill, vm_price, vm_free, vb, end_b)
+    return usd
+
+
+@shared_part
 def rent(objective: Objective, vm: int, end: int) -> float:
     """Return the cost of a VM that ends at a moment, with what is paid already at its price."""
-    last = max(end, objective.vm_free[vm])
-    if len(objective.vm_block):
-        last += (objective.vm_free[vm] - last) % objective.vm_block[vm]
-    paid: float = objective.vm_price[vm] * last
-    if len(objective.vm_opening) and end > objective.vm_idle[vm]:
-        paid += objective.vm_opening[vm]
+    paid: float = objective.vm_price[vm] * max(end, objective.vm_free[vm])
+    if len(objective.vm_bill):
+        paid += beside(objective.vm_bill, objective.vm_price, objective.vm_free, vm, end)
     return paid
 
 
@@ -321,7 +335,9 @@ def anneal(
         Objective of the state at the end, and of the best one.
     """
     durations, core_offer, core_vm, vm_first, latest, rescue, credits, worth = cores
-    vm_limit, time_weight, penalty = objective.vm_limit, objective.time_weight, objective.penalty
+    vm_price, vm_free, vm_limit = objective.vm_price, objective.vm_free, objective.vm_limit
+    time_weight, penalty = objective.time_weight, objective.penalty
+    vm_bill, by_bill = objective.vm_bill, len(objective.vm_bill) > 0
     task_penalty, budget = objective.task_penalty, objective.budget
     core_tasks, core_count, load, late, taken, vm_end, random_state = plan
     by_task, by_set, by_budget = len(latest) > 0, len(rescue.again_s) > 0, budget < np.inf
@@ -412,11 +428,13 @@ def anneal(
         if is_either(longest, va, vb):
             others = end_of_others(vm_end, va, vb)
         old_end = max(others, vm_end[va], vm_end[vb])
-        old_paid = rent(objective, va, vm_end[va])
+        old_paid = vm_price[va] * max(vm_end[va], vm_free[va])
         old = time_weight * old_end + penalty * max(0, vm_end[va] - vm_limit[va])
         if va != vb:
-            old_paid += rent(objective, vb, vm_end[vb])
+            old_paid += vm_price[vb] * max(vm_end[vb], vm_free[vb])
             old += penalty * max(0, vm_end[vb] - vm_limit[vb])
+        if by_bill:
+            old_paid += beside_both(vm_bill, vm_price, vm_free, va, vb, vm_end[va], vm_end[vb])
         # The latest of the latest ends on both cores, without the tasks that leave them: of b without any one task.
         last_a, last_b, next_b, of_last = -1, -1, -1, -1
         if by_task:
@@ -468,11 +486,13 @@ def anneal(
                     end_a = end_with_credits(credits, va, work_a + new_a, end_a)
                     end_b = end_with_credits(credits, vb, work_b + new_b, end_b)
             # Rent, makespan and time limits change; within a budget, rent counts only as far as it is exceeded.
-            paid = rent(objective, va, end_a) - old_paid
+            paid = vm_price[va] * max(end_a, vm_free[va]) - old_paid
             change = time_weight * max(others, end_a, end_b) + penalty * max(0, end_a - vm_limit[va]) - old
             if va != vb:
-                paid += rent(objective, vb, end_b)
+                paid += vm_price[vb] * max(end_b, vm_free[vb])
                 change += penalty * max(0, end_b - vm_limit[vb])
+            if by_bill:
+                paid += beside_both(vm_bill, vm_price, vm_free, va, vb, end_a, end_b)
             change += max(over + paid, 0.0) - max(over, 0.0) if by_budget else paid
             least_late = 0
             if by_task:  # of the last tasks of both cores; others may be later still
@@ -601,7 +621,8 @@ def _deal(
         Of the objective.
     """
     durations, core_offer, _, vm_first, _, _, _, _ = cores
-    vm_limit, time_weight, penalty = objective.vm_limit, objective.time_weight, objective.penalty
+    vm_price, vm_free, vm_limit = objective.vm_price, objective.vm_free, objective.vm_limit
+    time_weight, penalty = objective.time_weight, objective.penalty
     core_tasks, core_count, load, _, _, vm_end, _ = plan
     capacity = core_tasks.shape[1]
     first_a, last_a, first_b, last_b = vm_first[va], vm_first[va + 1], vm_first[vb], vm_first[vb + 1]
@@ -661,8 +682,11 @@ def _deal(
             end_a = max(end_a, loads[c])
         else:
             end_b = max(end_b, loads[c])
-    change = rent(objective, va, end_a) - rent(objective, va, vm_end[va])
-    change += rent(objective, vb, end_b) - rent(objective, vb, vm_end[vb])
+    change = vm_price[va] * (max(end_a, vm_free[va]) - max(vm_end[va], vm_free[va]))
+    change += vm_price[vb] * (max(end_b, vm_free[vb]) - max(vm_end[vb], vm_free[vb]))
+    if len(objective.vm_bill):
+        change += beside_both(objective.vm_bill, vm_price, vm_free, va, vb, end_a, end_b)
+        change -= beside_both(objective.vm_bill, vm_price, vm_free, va, vb, vm_end[va], vm_end[vb])
     change += time_weight * (max(others, end_a, end_b) - old_end)
     change += penalty * (max(0, end_a - vm_limit[va]) - max(0, vm_end[va] - vm_limit[va]))
     change += penalty * (max(0, end_b - vm_limit[vb]) - max(0, vm_end[vb] - vm_limit[vb]))

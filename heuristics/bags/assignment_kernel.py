@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.compiled import compiled_long, compiled_part
 from ...core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray
-from .annealing_kernel import Cooling, Objective, end_of_others, is_either, last_vm, over_budget, rent
+from .annealing_kernel import Cooling, Objective, beside, end_of_others, is_either, last_vm, over_budget, rent
 from .start_order_kernel import Fleet, VmEnds, core_work, start_order_ends
 
 _EXCHANGES, _TAILS, _FLIPS = 0.45, 0.08, 0.10
@@ -61,8 +61,8 @@ class BestAssignment(NamedTuple):
 
 @compiled_part
 def _paid(objective: Objective, vm: int, ends: VmEnds) -> float:
-    """Cost of a VM until its end."""
-    paid: float = rent(objective, vm, ends.end)
+    """Cost of the seconds of a VM until its end; `beside` is what comes to it."""
+    paid: float = objective.vm_price[vm] * max(ends.end, objective.vm_free[vm])
     return paid
 
 
@@ -136,7 +136,13 @@ def anneal_assignments(
     best : BestAssignment
         Receives what is better than it, and breaks nothing.
     """
-    vm_price, time_weight = objective.vm_price, objective.time_weight
+    vm_price, time_weight, vm_free, vm_bill = (
+        objective.vm_price,
+        objective.time_weight,
+        objective.vm_free,
+        objective.vm_bill,
+    )
+    by_bill = len(vm_bill) > 0
     n_vms, capacity = plan.tasks.shape
     vm_tasks, vm_count, vm_end, task_vm, slow = plan.tasks, plan.number, plan.end, plan.vm, plan.slow
     memory_none, cores_none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -153,7 +159,7 @@ def anneal_assignments(
         ends = start_order_ends(fleet, vm, vm_tasks[vm], vm_count[vm], slow, memory_none, cores_none, work)
         _set_ends(plan, vm, ends)
         value += _penalty(objective, credit_price, vm, ends)
-        paid += _paid(objective, vm, ends)
+        paid += rent(objective, vm, ends.end)
         broken += _breaks(objective, vm, ends)
     longest = last_vm(vm_end, 0)
     by_budget = objective.budget < np.inf
@@ -280,6 +286,10 @@ def anneal_assignments(
         ends_a = start_order_ends(fleet, a, new_a, count_a, slow, memory_none, cores_none, work)
         before_a, before_b = _ends_of(plan, a), _ends_of(plan, b)
         paid = _paid(objective, a, ends_a) - _paid(objective, a, before_a)
+        if by_bill:
+            paid += beside(vm_bill, vm_price, vm_free, a, ends_a.end) - beside(
+                vm_bill, vm_price, vm_free, a, before_a.end
+            )
         change = _penalty(objective, credit_price, a, ends_a) - _penalty(objective, credit_price, a, before_a)
         ends_b = ends_a
         # Mean ends of cores count a little: cores that end early make later moves possible.
@@ -289,6 +299,9 @@ def anneal_assignments(
         if a != b:
             ends_b = start_order_ends(fleet, b, new_b, count_b, slow, memory_none, cores_none, work)
             paid += _paid(objective, b, ends_b) - _paid(objective, b, before_b)
+            if by_bill:
+                paid += beside(vm_bill, vm_price, vm_free, b, ends_b.end)
+                paid -= beside(vm_bill, vm_price, vm_free, b, before_b.end)
             change += _penalty(objective, credit_price, b, ends_b) - _penalty(objective, credit_price, b, before_b)
             if mean_share > 0.0:
                 shift += vm_price[b] * ((ends_b.total - before_b.total) / fleet.vcpus[b] - (ends_b.end - before_b.end))

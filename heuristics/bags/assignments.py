@@ -67,9 +67,10 @@ class Assignments:
         """Charge the cost above the budget of the instance, if there is one, at so much for a dollar."""
         budget_usd = self.instance.objective.budget_usd
         if budget_usd is not None:
-            price, opening, *_ = bills_of(vm_rents(self.instance, self.fleet.offer, self.vm_machine), rate)
+            rents = vm_rents(self.instance, self.fleet.offer, self.vm_machine)
+            price, bill = bills_of(rents, rate, self.zero_s)
             budget = at_most(budget_usd) * rate + float(price @ self.objective.vm_free)
-            self.objective = self.objective._replace(vm_price=price, vm_opening=opening, budget=budget)
+            self.objective = self.objective._replace(vm_price=price, vm_bill=bill, budget=budget)
 
     def best(self, objective: float) -> BestAssignment:
         """Make the place for what is better than an objective."""
@@ -152,7 +153,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
     boot_s = instance.boot_overhead_s
     zero_s = 0 if instance.machines else boot_s
     rents = vm_rents(instance, vm_offer, vm_machine)
-    prices, vm_opening, vm_idle, vm_block = bills_of(rents, cost_weight, zero_s)
+    prices, vm_bill = bills_of(rents, cost_weight, zero_s)
     vm_free = rents.paid_until_s - zero_s
     binds = ~instance.memory_never_binds
     core_start = np.full((n_vms, int(vm_vcpus.max())), boot_s - zero_s)
@@ -198,9 +199,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
             time_weight=time_weight,
             penalty=penalty,
             task_penalty=penalty if len(latest) else 0.0,
-            vm_opening=vm_opening,
-            vm_idle=vm_idle,
-            vm_block=vm_block,
+            vm_bill=vm_bill,
         ),
         credit_price=_CREDIT_SECONDS * (time_weight + float(prices.max())),
         offset=(0.0 if instance.machines else time_weight * boot_s) - float(prices @ vm_free),

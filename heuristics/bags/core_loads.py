@@ -56,7 +56,7 @@ class CoreLoads:
         When each core is free.
     vm_price, vm_free, vm_limit : arrays
         Price of a second in units of the objective, until when nothing more is paid, and latest end.
-    budget, vm_opening, vm_idle, vm_block
+    budget, vm_bill
         See `Objective`.
     credits : array of float, shape (n_vms, 2), or (0, 2)
         See `Cores`: of VMs that run all tasks at full speed, others at the baseline.
@@ -96,9 +96,7 @@ class CoreLoads:
     task_penalty: float
     credits: FloatArray
     worth: FloatArray
-    vm_opening: FloatArray
-    vm_idle: IntArray
-    vm_block: IntArray
+    vm_bill: FloatArray
     budget: float = np.inf
 
     @property
@@ -107,15 +105,14 @@ class CoreLoads:
         from .annealing_kernel import Objective
 
         penalties = self.penalty, self.task_penalty, self.budget
-        bills = self.vm_opening, self.vm_idle, self.vm_block
-        return Objective(self.vm_price, self.vm_free, self.vm_limit, self.time_weight, *penalties, *bills)
+        return Objective(self.vm_price, self.vm_free, self.vm_limit, self.time_weight, *penalties, self.vm_bill)
 
     def charge(self, rate: float) -> None:
         """Charge the cost above the budget of the instance, if there is one, at so much for a dollar."""
         budget_usd = self.instance.objective.budget_usd
         if budget_usd is not None:
             rents = vm_rents(self.instance, self.offers[self.vm_column], self.vm_machine)
-            self.vm_price, self.vm_opening, *_ = bills_of(rents, rate)
+            self.vm_price, self.vm_bill = bills_of(rents, rate, self.zero_s)
             self.budget = at_most(budget_usd) * rate + float(self.vm_price @ self.vm_free)
 
     @property
@@ -141,10 +138,11 @@ class CoreLoads:
     def _paid(self) -> float:
         """Cost of all VMs, with what is paid already at their prices; see `annealing_kernel.rent`."""
         last = np.maximum(self.vm_end, self.vm_free)
-        if len(self.vm_block):
-            last = last + (self.vm_free - last) % self.vm_block
-        openings = float(self.vm_opening[self.vm_end > self.vm_idle].sum()) if len(self.vm_opening) else 0.0
-        return float((self.vm_price * last).sum()) + openings
+        if not len(self.vm_bill):
+            return float((self.vm_price * last).sum())
+        opening, idle_s, block_s = self.vm_bill.T
+        paid = last + (self.vm_free - last) % block_s
+        return float((self.vm_price * paid).sum() + opening[self.vm_end > idle_s].sum())
 
     @property
     def _taken_too_much_s(self) -> int:
@@ -594,7 +592,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
     rescue = rescue_of(instance, indices, instance.task_group)
     rents = vm_rents(instance, indices[vm_column], vm_machine)
-    vm_price, vm_opening, vm_idle, vm_block = bills_of(rents, cost_weight, instance.boot_overhead_s - first_s)
+    vm_price, vm_bill = bills_of(rents, cost_weight, instance.boot_overhead_s - first_s)
     return CoreLoads(
         instance=instance,
         durations=durations,
@@ -607,9 +605,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         core_start=core_start,
         vm_price=vm_price,
         vm_free=rents.paid_until_s - (instance.boot_overhead_s - first_s),
-        vm_opening=vm_opening,
-        vm_idle=vm_idle,
-        vm_block=vm_block,
+        vm_bill=vm_bill,
         vm_limit=_limits_s(instance, indices)[vm_column],
         latest=latest_ends_s(instance, indices),
         rescue=rescue,
@@ -627,20 +623,10 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
     )
 
 
-def bills_of(rents: VmRents, rate: float, zero_s: int = 0) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
-    """Prices, openings, ends without tasks and blocks of VMs as `Objective` has them, at so much for a dollar.
-
-    Times count from ``zero_s`` on.
-    """
-    price, opening, idle, block = (
-        rents.usd_per_s * rate,
-        rents.opening_usd * rate,
-        rents.ready_s - zero_s,
-        rents.block_s,
-    )
-    if not rents.opening_usd.any():
-        opening, idle = opening[:0], idle[:0]
-    return price, opening, idle, block if (block > 1).any() else block[:0]
+def bills_of(rents: VmRents, rate: float, zero_s: int) -> tuple[FloatArray, FloatArray]:
+    """Return prices and bills of VMs as `Objective` has them, at so much for a dollar; times count from some second."""
+    bill = np.column_stack([rents.opening_usd * rate, rents.ready_s - zero_s, rents.block_s])
+    return rents.usd_per_s * rate, bill if rents.opening_usd.any() else bill[:0]
 
 
 def fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
