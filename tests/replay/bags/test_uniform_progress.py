@@ -14,7 +14,7 @@ import pytest
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.replay.bags.policies import find_policy
-from spotbag.replay.bags.policies.uniform_progress import GreedySpot, UniformProgress
+from spotbag.replay.bags.policies.uniform_progress import GreedySpot, TimeSliced, UniformProgress
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.solvers.bags.solve import solve
 from spotbag_papers.bags.uniform_progress import (
@@ -35,9 +35,9 @@ from tests.helpers.tick_simulator import ON_DEMAND, SPOT, Ran, simulate
 HOUR_S = 3600
 
 
-def simulated(job: Job, available: Sequence[bool], greedy: bool = False) -> Ran:
+def simulated(job: Job, available: Sequence[bool], slices: int = 0) -> Ran:
     rules = tick_simulator.Job(job.work_s, job.deadline_s, job.changeover_s, job.tick_s)
-    return simulate(rules, list(available), greedy)
+    return simulate(rules, list(available), slices)
 
 
 def usd(job: Job, ran: Ran) -> float:
@@ -60,9 +60,11 @@ def random_case(rng: random.Random) -> tuple[Job, np.ndarray]:
 def look_at(seed: int) -> None:
     """The replay of a random case is that of the simulator, to the cent; nobody is late, or cheaper than possible."""
     job, available = random_case(random.Random(f"uniform progress {seed}"))
-    for policy, greedy in ((UniformProgress, False), (GreedySpot, True)):
-        ran = simulated(job, available.tolist(), greedy)
-        outcome = replayed(job, available, policy(tick_s=job.tick_s))
+    policies = [(UniformProgress(tick_s=job.tick_s), 0), (GreedySpot(tick_s=job.tick_s), 1)]
+    policies += [(TimeSliced(tick_s=job.tick_s, slices=n), n) for n in (1, 2 + seed % 20)]
+    for policy, slices in policies:
+        ran = simulated(job, available.tolist(), slices)
+        outcome = replayed(job, available, policy)
         assert outcome.makespan_s == ran.end_s, (job, seed)
         assert abs(outcome.cost_usd - usd(job, ran)) < 1e-6, (job, seed)
         assert ran.end_s <= job.deadline_s, (job, seed)
@@ -86,8 +88,8 @@ def test_the_jobs_of_the_table_cost_what_the_simulator_says(deadline_h: int, del
     job = Job(48 * HOUR_S, deadline_h * HOUR_S, round(delay_h * HOUR_S))
     available = drawn_trace(0.5, job.ticks, 3)
     best = optimum_usd(job, available)
-    for policy, greedy in ((UniformProgress(), False), (GreedySpot(), True)):
-        ran = simulated(job, available.tolist(), greedy)
+    for policy, slices in ((UniformProgress(), 0), (GreedySpot(), 1), (TimeSliced(), 10)):
+        ran = simulated(job, available.tolist(), slices)
         outcome = replayed(job, available, policy)
         assert round(outcome.cost_usd, 6) == round(usd(job, ran), 6)
         assert best <= outcome.cost_usd + 1e-9
@@ -149,7 +151,9 @@ def test_no_policy_is_cheaper_than_the_optimum_or_dearer_than_it_must() -> None:
         assert best <= min(costs) + 1e-9
 
 
-@pytest.mark.parametrize("policy", ["uniform-progress", "greedy-spot", "uniform-progress+tick-60"])
+@pytest.mark.parametrize(
+    "policy", ["uniform-progress", "greedy-spot", "uniform-progress+tick-60", "time-sliced+slices-5"]
+)
 def test_the_auditor_agrees(policy: str) -> None:
     job = Job(4 * HOUR_S, 6 * HOUR_S, 180)
     for seed in range(3):
