@@ -138,8 +138,9 @@ class TimeSliced(GreedySpot):
     name = "time-sliced"
     summary = "one long job: greedy-spot in slices of the time until the deadline"
     source = "Wu et al., Can't Be Late, NSDI 2024: section 5.1"
-    rules: ClassVar[Rules] = GreedySpot.rules | {
-        f"slices-{n}": Rule({"slices": n}, f"in {n} slices, not in 10") for n in (2, 5, 20, 50)
+    rules: ClassVar[Rules] = {
+        **GreedySpot.rules,
+        **{f"slices-{n}": Rule({"slices": n}, f"in {n} slices, not in 10") for n in (2, 5, 20, 50)},
     }
 
     slices: int = 10
