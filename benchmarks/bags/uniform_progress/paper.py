@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from statistics import fmean
 
 from ...claims import show
 from ...paper import Paper, Sensitivity, Setting, changed, read_notes
@@ -39,13 +41,17 @@ def _settings(options: UniformProgressOptions) -> Sequence[Setting[UniformProgre
 def _notes(runs: UniformProgressRuns) -> Iterator[str]:
     """Reasons, each with numbers."""
     loose = runs.at(min(runs.options.fractions))
-    high = loose.of(lambda window: "2a_k80_1" in window.trace)
+    by_trace: dict[str, list[float]] = defaultdict(list)
+    for window in loose.windows:
+        by_trace[window.trace].append(window.spot_fraction)
+    most = max(by_trace, key=lambda name: fmean(by_trace[name]))
+    high = loose.of(lambda window: window.trace == most)
     values = {
         "greedy_usd": high.mean(GREEDY).value,
         "uniform_usd": high.mean(UNIFORM).value,
         "optimum_usd": high.mean(OMNISCIENT).value,
         "fraction": min(runs.options.fractions),
-        "cycle_h": runs.options.cycle_h,
+        "cycle_h": runs.options.cycle_h if runs.options.traces is None else None,
     }
     return read_notes(__package__, values)
 

@@ -12,6 +12,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from pydantic import Field
 
+from spotbag.core.errors import input_error
 from spotbag.core.quantities import NOISE, SECONDS_PER_HOUR, BoolArray, FloatArray
 from spotbag.core.records import Record
 from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, mean_of, quotient
@@ -116,14 +117,26 @@ class UniformProgressOptions(PaperOptions):
     def drawn(self, ticks: int) -> dict[str, list[BoolArray]]:
         """Return the traces by their names: drawn, or windows of recorded ones."""
         if self.traces is not None:
-            paths = sorted(Path(self.traces).glob("*.json"))
-            recorded = {path.stem: recorded_trace(path, self.one_means, ticks + 1) for path in paths}
+            recorded = {path.stem: recorded_trace(path, self.one_means, ticks + 1) for path in self._paths(self.traces)}
             return {name: windows(trace, ticks, self.runs) for name, trace in recorded.items()}
         seeds = range(self.seed, self.seed + self.runs)
         return {
             name: [drawn_trace(availability, ticks, seed, self.cycle_h) for seed in seeds]
             for name, availability in FIGURES.availabilities.items()
         }
+
+    @staticmethod
+    def _paths(folder: str) -> list[Path]:
+        """Files of recorded traces in a folder."""
+        paths = sorted(Path(folder).glob("*.json"))
+        if not paths:
+            raise input_error(folder, "has no recorded trace: no file that ends in .json")
+        return paths
+
+    @property
+    def n_traces(self) -> int:
+        """Number of traces of which windows are run."""
+        return len(FIGURES.availabilities if self.traces is None else self._paths(self.traces))
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,4 +336,4 @@ def _take_best(results: Sequence[dict[str, Ran]]) -> None:
 def n_windows(options: UniformProgressOptions) -> int:
     """Return how many windows are run."""
     cells = len(options.fractions) + len(options.changeovers_h) - 1
-    return cells * len(options.drawn(0)) * options.runs
+    return cells * options.n_traces * options.runs
