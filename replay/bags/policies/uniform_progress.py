@@ -140,7 +140,7 @@ class TimeSliced(GreedySpot):
     source = "Wu et al., Can't Be Late, NSDI 2024: section 5.1"
     rules: ClassVar[Rules] = {
         **GreedySpot.rules,
-        **{f"slices-{n}": Rule({"slices": n}, f"in {n} slices, not in 10") for n in (2, 5, 20, 50)},
+        **{f"slices-{n}": Rule({"slices": n}, f"in {n} slices, not in 10") for n in (5, 20)},
     }
 
     slices: int = 10

@@ -199,7 +199,8 @@ def replay_command(
       +last-task        (on-demand) VMs end with their last tasks
       +tick-60          (uniform-progress, greedy-spot, time-sliced) decides
                         every minute, not every ten
-      +slices-20        (time-sliced) in 20 slices; also 2, 5 and 50
+      +slices-5         (time-sliced) in five slices, not ten
+      +slices-20        (time-sliced) in 20 slices
       +always-move      (on-time) what is lost never waits for its VM
       +no-balance       (on-time) free cores of spot VMs take nothing from others
       +no-spread        (on-time) no new spot VMs for what would end last
