@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic
+from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, holm_adjusted
 from spotbag.core.wording import counted
 
 Verdict: TypeAlias = Literal["holds", "does not hold", "not decided"]
@@ -219,11 +219,10 @@ def corrected(cases: Sequence[Case]) -> list[Case]:
     That all hold needs no correction, as each one must (an intersection-union test).
     """
     found = list(cases)
-    against = sorted((case.against, place) for place, case in enumerate(cases) if case.verdict == "does not hold")
-    beyond = False
-    for rank, (p, place) in enumerate(against):
-        beyond = beyond or p > (1 - CONFIDENCE) / 2 / (len(found) - rank)
-        if beyond:
+    against = [place for place, case in enumerate(cases) if case.verdict == "does not hold"]
+    adjusted = holm_adjusted([cases[place].against for place in against], len(cases))
+    for place, p in zip(against, adjusted, strict=True):
+        if p > (1 - CONFIDENCE) / 2:
             found[place] = replace(found[place], verdict="not decided")
     return found
 

@@ -192,6 +192,16 @@ class _Caron(_Paper):
     plots: str | None = _plots_option("Draw Figs 2 to 7 and more there, as PNG.")
 
 
+@_add("uniform-progress", "--runs 10 --workers 2")
+class _UniformProgress(_Paper):
+    """Table 3 and Figs 8 and 11 to 13 of Uniform Progress (Wu et al., NSDI 2024), and what the paper says of them."""
+
+    runs: int = _runs_option("Traces of each availability, or windows of each recorded trace.", 40)
+    seed: int = _seed_option("Seed of the first trace.")
+    traces: str | None = option("FOLDER", "Recorded traces in place of drawn ones: JSON with gap_seconds and data.")
+    one_means: str = option("STATE", "What 1 means in a recorded trace: available or preempted.", "available")
+
+
 def _report(name: PaperName, context: typer.Context, options: _Paper, output: _Output) -> None:
     """Run the experiment of a single paper; write the result, draw its pictures into a folder, print it."""
     from spotbag.experiments.bags.specification import PaperSettings, Specification

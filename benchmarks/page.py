@@ -115,11 +115,19 @@ def _values(page: Page, results: Results) -> dict[str, Any]:
         "claims": markdown_table(claims_table(result.claims)),
         "reasons": "\n".join(_reasons(result.claims)),
         "findings": markdown_table(findings_table(result.findings)) if result.findings else "",
+        "bibtex": bibtex(page.name),
         "notes": "\n".join(fill(f"{number}. {note}", "   ") for number, note in enumerate(result.notes, start=1)),
         "stated": "" if stated is None else markdown_table(stated.table(result.rows)),
         "sensitivity": markdown_table(sensitivity_table(page, results)),
         **page.facts(results),
     }
+
+
+def bibtex(name: str) -> str:
+    """Return the BibTeX of a paper, and that of spotbag."""
+    entries = resources.files(str(__package__)).joinpath("papers.bib").read_text(encoding="utf-8").strip().split("\n\n")
+    known = {entry.partition("{")[2].partition(",")[0]: entry for entry in entries}
+    return f"{known[name]}\n\n{known['spotbag']}"
 
 
 def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
@@ -278,7 +286,7 @@ _INDEX = """\
 
 # The papers
 
-What five papers say, beside what our replays say. A page has the verdicts; its appendix has what is implemented and
+What six papers say, beside what our replays say. A page has the verdicts; its appendix has what is implemented and
 where, decisions, tables, all statements with their reasons, and what other assumptions change.
 
 ```bash

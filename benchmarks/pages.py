@@ -8,6 +8,9 @@ from .bags.burst_hads.runs import BurstHadsOptions
 from .bags.hads.facts import hads_facts
 from .bags.hads.paper import HADS
 from .bags.hads.runs import HadsOptions
+from .bags.uniform_progress.claims import ABOUT_H, ABOUT_POINTS, LEAST_TIMES
+from .bags.uniform_progress.paper import UNIFORM_PROGRESS
+from .bags.uniform_progress.runs import UniformProgressOptions
 from .page import Page
 from .platforms.caron.facts import caron_facts
 from .platforms.caron.paper import CARON
@@ -29,6 +32,13 @@ PAGES = {
         Page("thai", "streams.thai", THAI, ThaiOptions(workers=_WORKERS), thai_facts),
         Page("a2ha", "streams.a2ha", A2HA, A2haOptions(workers=_WORKERS), a2ha_facts),
         Page("caron", "platforms.caron", CARON, CaronOptions(workers=_WORKERS), caron_facts),
+        Page(
+            "uniform-progress",
+            "bags.uniform_progress",
+            UNIFORM_PROGRESS,
+            UniformProgressOptions(workers=_WORKERS),
+            lambda results: {"about_h": ABOUT_H, "about_points": ABOUT_POINTS, "least_times": LEAST_TIMES},
+        ),
     )
 }
 """By name."""

@@ -21,6 +21,12 @@ _PAPERS = {
     "burst-hads": ("bags.burst_hads.paper", "BURST_HADS", "bags.burst_hads.runs", "BurstHadsOptions"),
     "thai": ("streams.thai.paper", "THAI", "streams.thai.settings", "ThaiOptions"),
     "a2ha": ("streams.a2ha.paper", "A2HA", "streams.a2ha.settings", "A2haOptions"),
+    "uniform-progress": (
+        "bags.uniform_progress.paper",
+        "UNIFORM_PROGRESS",
+        "bags.uniform_progress.runs",
+        "UniformProgressOptions",
+    ),
     "caron": ("platforms.caron.paper", "CARON", "platforms.caron.settings", "CaronOptions"),
 }
 """Where each paper is, and what is replayed of it."""

@@ -147,3 +147,21 @@ def quotient(one: Statistic, other: Statistic, factor: float = 1.0) -> Statistic
     ratio = one.value / other.value
     pairs = zip(one.influence, other.influence, strict=True)
     return Statistic(factor * ratio, tuple(factor * (mine - ratio * its) / other.value for mine, its in pairs))
+
+
+def holm_adjusted(p_values: Sequence[float], tests: int | None = None) -> list[float]:
+    """Adjust p-values for the number of tests by Holm's method: a test is significant if its value is small enough.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+        Those of the tests.
+    tests : int, optional
+        How many tests there are, if others besides have no p-value that could be significant.
+    """
+    n = len(p_values) if tests is None else tests
+    adjusted, least = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        least = max(least, min((n - rank) * p_values[place], 1.0))
+        adjusted[place] = least
+    return adjusted

@@ -47,7 +47,7 @@ def test_printed_numbers_and_sections_of_the_papers_are_packaged() -> None:
         for path in folder_of(package).glob(pattern)
     }
     benchmarks = ROOT / "benchmarks"
-    kinds = "*.json", "*.md", "*.md.j2", "*.toml"
+    kinds = "*.bib", "*.json", "*.md", "*.md.j2", "*.toml"
     assert packaged == {path for kind in kinds for path in benchmarks.rglob(kind)} - {benchmarks / "pyproject.toml"}
 
 

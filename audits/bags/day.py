@@ -84,7 +84,11 @@ class Day:
         self._prices = {offer: [(0, usd_per_s)] for offer, usd_per_s in prices.items()}
         self._due: list[tuple[int, int, int, int, Mapping[str, Any] | SpotVm]] = []
         self._sequence = 0
+        self._ages: dict[tuple[str, int], Mapping[str, Any]] = {}
         for moment in moments:
+            if moment.get("age_s") is not None:
+                self._ages[moment["type"], moment["vm"]] = moment
+                continue
             self.times.add(moment["time_s"])
             for rank in self._ranks(moment):
                 self._await(moment["time_s"], rank, moment)
@@ -103,6 +107,10 @@ class Day:
         if vm is None or vm.presence != "launching":
             return
         vm.presence = "running"
+        due = self._ages.pop((vm.type, self._of_type[vm.type].index(vm) + 1), None)
+        if due is not None:
+            self.times.add(now_s + due["age_s"])
+            self._await(now_s + due["age_s"], self._ranks(due)[0], due)
         if not self._has_room(vm):
             self._strike(vm, now_s, 0, self._taken_by.get(vm.type, "hibernate"), False)
 

@@ -167,7 +167,7 @@ class SecondsAudit(Audit):
         """Hibernated VMs of a day with resumptions are waited for, and VMs terminated before they are ready."""
         if self.figures.finished == self.figures.n_tasks:
             return False
-        happens = {moment["time_s"] for moment in self.run["timeline"]["events"]}
+        happens = self.day.times | {moment["time_s"] for moment in self.run["timeline"]["events"]}
         booting = [vm for vm in self.vms.values() if "launching" in (vm.state, vm.ended_from)]
         return now in happens | {vm.launched_s + self.facts.boot_s for vm in booting}
 

@@ -29,7 +29,7 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 
 from ..paper_tables import print_table
-from .uniform_progress import Job, day_of, drawn_trace
+from .uniform_progress.job import Job, day_of, drawn_trace
 
 _TASKS_A_VM = 20
 _SIZES = (10, 100, 300, 1000)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .days import DaysCell
 
 ENDING = ".toml"
-PaperName: TypeAlias = Literal["hads", "burst-hads", "thai", "a2ha", "caron"]
+PaperName: TypeAlias = Literal["hads", "burst-hads", "thai", "a2ha", "caron", "uniform-progress"]
 PAPERS: tuple[str, ...] = get_args(PaperName)
 _MOST_CELLS = 10_000_000
 
@@ -90,6 +90,8 @@ class PaperSettings(Record):
         Seconds to find the least wall time of an ordering.
     numbers : list of int
         Jobs in a set.
+    traces, one_means : str
+        Folder of recorded traces of availability, and what a 1 means in them.
     """
 
     seed: int | None = Field(default=None, ge=0, lt=2**63)
@@ -98,6 +100,8 @@ class PaperSettings(Record):
     scales: Literal["paper", "instance"] | None = None
     optimum_s: float | None = Field(default=None, ge=0.1)
     numbers: list[Annotated[int, Field(ge=1, le=10_000)]] | None = Field(default=None, min_length=1)
+    traces: str | None = None
+    one_means: Literal["available", "preempted"] | None = None
 
 
 class Specification(Record):

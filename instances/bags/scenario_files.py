@@ -19,6 +19,7 @@ from ...core.records import INTEGRAL, Record, refuse_nonsense, validate_record
 from ...core.text_files import write_text
 from ..entries import CloudName
 from .availability_days import AvailabilityScenario, OneMeans, availability_of_document
+from .lifetime_days import BathtubScenario
 from .poisson_days import PoissonScenario
 from .price_days import PriceScenario
 from .scripted_days import Scenario, ScriptedScenario
@@ -26,6 +27,8 @@ from .shock_days import SCENARIO_FORMAT, ShockScenario
 from .timeline import format_timeline
 
 _MOST_PRICES = 10_000_000
+_RECORDS = ShockScenario, BathtubScenario
+"""Scenarios that stand in files as they are."""
 
 
 class _Head(Record):
@@ -123,7 +126,9 @@ class PricesDocument(_Head):
     prices: Annotated[tuple[PriceEntry, ...], Field(strict=False, min_length=1)]
 
 
-class ScenarioDocument(RootModel[ShockScenario | PoissonDocument | AvailabilityDocument | PricesDocument]):
+class ScenarioDocument(
+    RootModel[ShockScenario | BathtubScenario | PoissonDocument | AvailabilityDocument | PricesDocument]
+):
     """A scenario of any kind as written in a file; without a ``kind``, of shocks."""
 
 
@@ -153,6 +158,10 @@ def scenario_of_document(document: Mapping[str, Any], source: str = "scenario") 
 
 def _shocks(document: Mapping[str, Any], source: str) -> Scenario:
     return validate_record(ShockScenario, document, source)
+
+
+def _bathtub(document: Mapping[str, Any], source: str) -> Scenario:
+    return validate_record(BathtubScenario, document, source)
 
 
 def _poisson(document: Mapping[str, Any], source: str) -> Scenario:
@@ -191,6 +200,7 @@ def _prices(document: Mapping[str, Any], source: str) -> Scenario:
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any], str], Scenario]] = {
     "shocks": _shocks,
+    "bathtub": _bathtub,
     "poisson": _poisson,
     "availability": _availability,
     "prices": _prices,
@@ -216,8 +226,8 @@ def write_scenario(scenario: Scenario, path: str | os.PathLike[str]) -> None:
 def changed_scenario(scenario: Scenario, *, name: str | None = None, cloud: CloudName | None = None) -> Scenario:
     """Return a scenario with another name, or the rules of another cloud; what is None stays as it is."""
     changes = {key: value for key, value in (("name", name), ("cloud", cloud)) if value is not None}
-    if isinstance(scenario, ShockScenario):
-        return ShockScenario(**{field: getattr(scenario, field) for field in ShockScenario.model_fields} | changes)
+    if isinstance(scenario, _RECORDS):
+        return type(scenario)(**{field: getattr(scenario, field) for field in type(scenario).model_fields} | changes)
     if isinstance(scenario, ScriptedScenario) and name is not None:
         timeline = dataclasses.replace(scenario.timeline, name=changes.pop("name"))
         scenario = dataclasses.replace(scenario, timeline=timeline)
@@ -237,8 +247,8 @@ def format_scenario(scenario: Scenario) -> str:
 
 def _fields_of(scenario: Scenario) -> tuple[type[BaseModel], dict[str, Any]]:
     """Kind of document of a scenario, and what it has beside name and cloud."""
-    if isinstance(scenario, ShockScenario):
-        return ShockScenario, {"kind": "shocks"} | scenario.model_dump(mode="json", exclude={"format", "name", "cloud"})
+    if isinstance(scenario, _RECORDS):
+        return type(scenario), scenario.model_dump(mode="json", exclude={"format", "name", "cloud"})
     if isinstance(scenario, PoissonScenario):
         rates = {"k_h": scenario.k_h, "k_r": scenario.k_r, "rate_scale": scenario.rate_scale}
         return PoissonDocument, {"kind": "poisson"} | rates

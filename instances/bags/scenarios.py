@@ -25,14 +25,15 @@ class NamedScenario(NamedTuple):
         One line for people.
     k_h, k_r : float, optional
         Hibernations and resumes to be expected within a deadline; None if they are to be given.
-    shocks : mapping, optional
-        Instead: the numbers of a `ShockScenario`.
+    shocks, bathtub : mapping, optional
+        Instead: the numbers of a `ShockScenario`, or of a `BathtubScenario`.
     """
 
     summary: str
     k_h: float | None = None
     k_r: float | None = None
     shocks: Mapping[str, Any] | None = None
+    bathtub: Mapping[str, Any] | None = None
 
 
 def _rate(probability: float, hours: float) -> float:
@@ -68,6 +69,10 @@ def find_scenario(
     zone: str | None = None,
     product: str | None = None,
     since: str | None = None,
+    amplitude: float | None = None,
+    early_scale_s: float | None = None,
+    late_scale_s: float | None = None,
+    end_age_s: float | None = None,
 ) -> Scenario:
     """Find a scenario by its name or in a file.
 
@@ -89,6 +94,8 @@ def find_scenario(
         Availability zone and operating system whose prices count, of a history that has several.
     since : str, optional
         When the days of a history of prices start, such as ``2026-07-09T12:00:00Z``; drawn by the seed if absent.
+    amplitude, early_scale_s, late_scale_s, end_age_s : float, optional
+        Of ``vms/bathtub``: *A*, *tau1*, *tau2* and *b* of a `BathtubScenario`.
 
     Raises
     ------
@@ -97,8 +104,18 @@ def find_scenario(
     """
     options: dict[str, Any] = {"k_h": k_h, "k_r": k_r, "rate_scale": None if rate_scale == 1 else rate_scale}
     options |= {"one_means": one_means, "vms_per_one": vms_per_one, "zone": zone, "product": product, "since": since}
+    bathtub = {
+        "amplitude": amplitude,
+        "early_scale_s": early_scale_s,
+        "late_scale_s": late_scale_s,
+        "end_age_s": end_age_s,
+    }
+    options |= bathtub
     # Built-in names win over files of the same name, as plug-ins do not replace what is built in.
     if text in SCENARIOS:
+        if SCENARIOS[text].bathtub is not None:
+            _refuse(options, bathtub, text, f"the scenario {text!r}")
+            return _bathtub(text, {name: value for name, value in bathtub.items() if value is not None})
         own = {"rate_scale"} if text != "quiet" and SCENARIOS[text].shocks is None else set()
         _refuse(options, own | ({"k_h", "k_r"} if text == "poisson" else set()), text, f"the scenario {text!r}")
         return _named(text, k_h, k_r, rate_scale)
@@ -181,6 +198,13 @@ def _named(name: str, k_h: float | None, k_r: float | None, rate_scale: float) -
     assert k_h is not None
     assert k_r is not None
     return PoissonScenario(full_name, k_h, k_r, rate_scale)
+
+
+def _bathtub(name: str, numbers: Mapping[str, float]) -> Scenario:
+    from ...core.records import validate_record
+    from .lifetime_days import BathtubScenario
+
+    return validate_record(BathtubScenario, {"name": name, **numbers}, name)
 
 
 def _refuse(options: Mapping[str, object], own: Collection[str], source: str, what: str) -> None:

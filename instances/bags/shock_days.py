@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCENARIO_FORMAT: Literal["spotbag.scenario/1"] = "spotbag.scenario/1"
 
-_VMS_A_PLACE = 3
+VMS_A_PLACE = 3
 """Spot VMs of a type whose interruptions are drawn, for each place within its limit: those that are terminated make
 room for others. Still more are not interrupted one by one."""
 _STREAMS = 2**20
@@ -103,7 +103,7 @@ class ShockScenario(Record):
             struck = draw.struck([index for index, _ in types])
             for index, name in types:
                 events += draw.of_type(index, name, struck[index])
-                events += draw.of_vms(index, name, _VMS_A_PLACE * instance.vm_types[index].offers["spot"].limit)
+                events += draw.of_vms(index, name, VMS_A_PLACE * instance.vm_types[index].offers["spot"].limit)
         events.sort(key=lambda event: (event.time_s, event.kind == "interrupt"))
         return unchecked_timeline(f"{self.name}, seed {seed}, day {day}", events)
 
@@ -122,7 +122,7 @@ class _Draw:
         scenario = self.scenario
         limits = [vm_type.offers["spot"].limit for vm_type in instance.vm_types if "spot" in vm_type.offers]
         of_types = len(limits) * (scenario.type_interruptions_per_hour + scenario.struck_per_hour)
-        of_vms = _VMS_A_PLACE * sum(limits) * scenario.vm_interruptions_per_hour
+        of_vms = VMS_A_PLACE * sum(limits) * scenario.vm_interruptions_per_hour
         refuse_endless_day(scenario.name, int(2 * hours * (of_types + of_vms)))
 
     def struck(self, types: list[int]) -> dict[int, FloatArray]:

@@ -137,6 +137,8 @@ class _TypeDay:
 
     Attributes
     ----------
+    ages : bool
+        Whether VMs go at ages, so that any moment may be that of an interruption.
     changes_s : list of int
         When the type goes down, and when it is back, in turn.
     interruptions_s : list of int
@@ -147,9 +149,10 @@ class _TypeDay:
         When the first comes that may be of any number of VMs.
     """
 
-    __slots__ = ("changes_s", "first_of_type_s", "interruptions_s", "singles")
+    __slots__ = ("ages", "changes_s", "first_of_type_s", "interruptions_s", "singles")
 
     def __init__(self) -> None:
+        self.ages = False
         self.changes_s: list[int] = []
         self.interruptions_s: list[int] = []
         self.singles: list[tuple[int, int | None, float]] = []
@@ -161,7 +164,8 @@ class _TypeDay:
             rule = "says 'interrupt', which depends on the cloud: use timeline.resolved(cloud)"
             raise InputError("timeline", [Issue("", rule)])
         down = event.interrupts or event.vms == 0
-        gone_s = event.time_s + (event.notice_s or 0)
+        gone_s = event.time_s + (event.notice_s or 0) + (event.age_s or 0)
+        self.ages |= event.age_s is not None
         if event.interrupts or event.kind == "capacity":
             self.interruptions_s.append(gone_s)
             if event.of_type:
@@ -190,6 +194,8 @@ class _TypeDay:
 
     def may_be_free(self, moments: IntArray, end_s: int, free_s: int) -> BoolArray:
         """Mask of the moments after which VMs may be interrupted, at most so much later, and by the end."""
+        if self.ages:
+            return np.ones(len(moments), dtype=bool)
         ends = np.array(sorted(moment for moment in self.interruptions_s if moment <= end_s), dtype=np.int64)
         following = np.append(ends, np.iinfo(np.int64).max)[np.searchsorted(ends, moments, side="right")]
         result: BoolArray = following - free_s <= moments

@@ -22,7 +22,7 @@ from .engine import last_call_s, policy_options
 from .interpreted import QUESTIONS
 from .moments import go_through
 from .outcome import BILLED, OF_ROWS, DayOutcome, bills_of, outcome_with
-from .plan import ReplayPlan, day_table, law_values, new_name, rest_values, table_of
+from .plan import ReplayPlan, day_table, law_values, n_aged, new_name, rest_values, table_of
 from .policies import POLICIES, Rescue
 from .policy import Policy, RulePolicy
 from .record import Recorded, event_records
@@ -196,6 +196,7 @@ class CompiledReplays:
         self._enter(self._first, "days", table)
         self._enter(self._first, "priced_now", np.zeros(len(table), np.int64))
         self._enter(self._first, "types_now", np.zeros(len(table) + len(self.plan.instance.vm_types), np.int64))
+        self._first["n_aged"] = self._first["next_day"] = n_aged(table)
         self._first["n_days"], self._first["last_call_s"] = len(table), last_call_s(resolved, self.plan.instance)
         for name, value in rest_values(cloud.billing).items():
             self._first[name] = value

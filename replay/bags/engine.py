@@ -12,7 +12,7 @@ from ..engines import EventLoop
 from .interpreted import next_s
 from .moments import await_start, step
 from .outcome import DayOutcome, outcome_with
-from .plan import ReplayPlan, day_table
+from .plan import ReplayPlan, day_table, n_aged
 from .policy import Policy, RulePolicy, answers
 from .rows import DayRow, or_none
 from .state import ReplayState
@@ -81,6 +81,8 @@ class Replay(EventLoop[DayOutcome]):
         self._to_come = day_table(plan.tables.names, self.day)
         self._moments_s: list[int] = self._to_come["time_s"].tolist()
         self._last_call_s = last_call_s(self.day, plan.instance)
+        state.n_aged = state.n_days = state.next_day = n_aged(self._to_come)
+        state.days += [DayRow(*event.item()) for event in self._to_come[: state.n_aged]]
         for name, value in policy_options(policy).items():
             setattr(state, name, value)
         await_start(state)

@@ -41,6 +41,8 @@ from .rows import (
     INTERRUPT,
     LIMITED,
     NONE,
+    OLD,
+    OLD_NOTICED,
     PRICE,
     PRICED,
     READY,
@@ -202,9 +204,11 @@ def go_on(r: Rows, last_call_s: int) -> bool:
     for k in range(first, last):
         if r.days[k].notice_s > 0:
             strike(r, r.days[k])
+    happened |= grow_old(r, OLD_NOTICED)
     for k in range(first, last):
         if r.days[k].notice_s == 0:
             strike(r, r.days[k])
+    happened |= grow_old(r, OLD)
     while is_next(r, INTERRUPT, INTERRUPT):
         _, _, v, _, _ = pop(r)
         if r.vms[v].gone_s == r.now_s:
@@ -310,6 +314,16 @@ def list_struck(r: Rows, vm: VmRow) -> None:
         vm.listed = 1
         r.struck_now[r.n_struck] = vm.index
         r.n_struck += 1
+
+
+def grow_old(r: Rows, kind: int) -> bool:
+    """Strike VMs that have come to the age at which the day takes them away; False if there are none."""
+    happened = False
+    while is_next(r, kind, kind):
+        _, _, _, place, _ = pop(r)
+        strike(r, r.days[place])
+        happened = True
+    return happened
 
 
 def strike(r: Rows, event: DayRow) -> None:

@@ -254,11 +254,12 @@ def day_table(names: Names, day: Timeline) -> Any:
     table = _AN_EVENT.repeat(n)
     if not n:
         return table
-    time_s, vm_type, kind, vm, share, notice_s, vms, by, market, usd = zip(*day.events, strict=True)
+    time_s, vm_type, kind, vm, share, notice_s, vms, by, market, usd, age_s = zip(*day.events, strict=True)
     table["time_s"] = time_s
     table["type"] = np.fromiter(map(names.types.get, vm_type, repeat(rows.NONE)), np.int64, n)
     table["kind"] = np.fromiter(map(_KINDS.__getitem__, kind), np.int64, n)
-    for column, values in (("vm", vm), ("share", share), ("notice_s", notice_s), ("vms", vms), ("usd_per_hour", usd)):
+    numbers = {"vm": vm, "share": share, "notice_s": notice_s, "vms": vms, "usd_per_hour": usd, "age_s": age_s}
+    for column, values in numbers.items():
         if values.count(None) < n:
             usual = _AN_EVENT[column].item()
             table[column] = [usual if value is None else value for value in values]
@@ -267,7 +268,18 @@ def day_table(names: Names, day: Timeline) -> Any:
     if market.count(None) < n:
         table["offer"] = [names.offers.get(place, rows.NONE) for place in zip(vm_type, market, strict=True)]
     known = table["type"] != rows.NONE
-    return table if known.all() else table[known]
+    if not known.all():
+        table = table[known]
+    aged = table["age_s"] != rows.NONE
+    if aged.any():  # these first, so that `await_age` finds them
+        of_vms = table[aged]
+        table = np.concatenate([of_vms[np.lexsort((of_vms["vm"], of_vms["type"]))], table[~aged]])
+    return table
+
+
+def n_aged(table: Any) -> int:
+    """Return how many events of a table of a day are due at the ages of VMs; they stand before all others."""
+    return int(np.count_nonzero(table["age_s"] != rows.NONE))
 
 
 class Run(NamedTuple):

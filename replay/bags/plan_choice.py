@@ -152,7 +152,7 @@ def choose_plan(
             say(QUIET, 0)
             if quiet.schedule is not None:
                 if late_usd is None:
-                    late_usd = _PRICES_OF_A_LATE_DAY * _price_usd(quiet.schedule, found.cloud)
+                    late_usd = price_of_a_late_day_usd(quiet.schedule, found.cloud)
                 with within(share_of_time(_SHARE_OF_CANDIDATES)):
                     plans = candidates(instance, quiet, seed=seed, on_made=lambda name: say(name, 0))
                 choice = _Choice(found, plans, 1 if scenario.fixed else days, late_usd, workers, say)
@@ -175,10 +175,13 @@ def choose_plan(
     )
 
 
-def _price_usd(plan: Schedule, cloud: Cloud) -> float:
-    """Return the cost of a plan of `solve`, which breaks no rule, on demand; its own cost if it has no such price."""
+def price_of_a_late_day_usd(plan: Schedule, cloud: Cloud) -> float:
+    """Return what a late day counts more, by a plan of `solve`, which breaks no rule: many times its cost on demand.
+
+    Of a plan that has no such price, it is its own cost that counts.
+    """
     price = on_demand_price_usd(with_verdict(plan, ()), cloud, idle_limit_s=0)
-    return plan.cost_usd if price is None else price
+    return _PRICES_OF_A_LATE_DAY * (plan.cost_usd if price is None else price)
 
 
 @dataclass(slots=True)

@@ -152,7 +152,7 @@ def trace_of(
         "plan": _plan_records(state.plan),
         "timeline": {"name": timeline.name, "events": event_documents(timeline)},
         "cloud": {"name": cloud.name, "interruption": cloud.interruption, "notice_s": cloud.notice_s},
-        "billing": _billing_record(cloud.billing),
+        "billing": billing_record(cloud.billing),
         "hibernation": hibernation,
     }
     end: dict[str, Any] = {
@@ -171,7 +171,7 @@ def trace_of(
     return Trace(state.plan.instance.to_document(), run, records, end)
 
 
-def _billing_record(billing: Billing) -> dict[str, Any]:
+def billing_record(billing: Billing) -> dict[str, Any]:
     """Return the billing as it stands in traces: what both papers know, and what is not as usual."""
     always = ("first_hour_free", "hibernated_usd_per_gb_hour")
     values = {entry.name: (getattr(billing, entry.name), entry.default) for entry in fields(billing)}

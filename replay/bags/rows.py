@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from ..engines import NONE as NONE  # part of what rows are made of
 
 # Events of the queue, in the order in which they are taken at the same time; see `Replay`.
-FINISH, PREEMPTED, START, RECALL, READY, INTERRUPT, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE = range(10)
+FINISH, PREEMPTED, START, RECALL, READY, OLD_NOTICED, OLD, INTERRUPT, TRIGGER, CYCLE_END, IDLE_LIMIT, WAKE = range(12)
 
 # Kinds of interruption, and of all other events of a day.
 HIBERNATE, STOP, TERMINATE, RESUME, CAPACITY, PRICE = range(6)
@@ -149,6 +149,7 @@ class DayRow:
     vms: int = NONE
     by: int = NONE
     offer: int = NONE
+    age_s: int = NONE
     share: float = NONE
     usd_per_hour: float = 0.0
 
@@ -675,8 +676,9 @@ class Rows:
     n_rescuers: int = 0
     n_standby_vms: int = 0
     n_found_new: int = 0
-    # The clock, the fleet and the queues.
+    # The clock, the fleet and the queues; the first events of the day are due at ages of VMs.
     now_s: int = 0
+    n_aged: int = 0
     next_day: int = 0
     last_call_s: int = 0
     sequence: int = 0

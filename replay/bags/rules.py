@@ -37,6 +37,8 @@ from .rows import (
     NONE,
     NOTHING_LOST,
     NOTICED,
+    OLD,
+    OLD_NOTICED,
     PREEMPTED,
     PUT_BEHIND,
     READY,
@@ -779,6 +781,8 @@ def get_ready(r: Rows, vm: VmRow) -> bool:
     vm.state = RUNNING
     vm.session_from_s = r.now_s
     note(r, GOT_READY, vm.index, NONE, NONE, 0, 0, 0.0)
+    if vm.spot and r.n_aged and vm.since_s == r.now_s:
+        await_age(r, vm)
     if vm.spot and r.types[r.offers[vm.offer_index].type].capacity != NONE:
         of_type = r.types[r.offers[vm.offer_index].type]
         before, k = 0, of_type.first
@@ -792,6 +796,25 @@ def get_ready(r: Rows, vm: VmRow) -> bool:
             return False
     move_up(r, vm)
     return True
+
+
+def await_age(r: Rows, vm: VmRow) -> None:
+    """Await the age at which the day takes a VM away that is ready for the first time, if it says so."""
+    vm_type, number, low, high = r.offers[vm.offer_index].type, 1, 0, r.n_aged
+    k = r.types[vm_type].first
+    while k != vm.index:
+        number += 1
+        k = r.vms[k].after_of_type
+    while low < high:
+        place = (low + high) >> 1
+        event = r.days[place]
+        if event.type < vm_type or (event.type == vm_type and event.vm < number):
+            low = place + 1
+        else:
+            high = place
+    if low < r.n_aged and r.days[low].type == vm_type and r.days[low].vm == number:
+        kind = OLD_NOTICED if r.days[low].notice_s else OLD
+        push(r, r.now_s + r.days[low].age_s, kind, vm.index, low, 0)
 
 
 def give_notice(r: Rows, vm: VmRow, kind: int, notice_s: int, of_type: int) -> bool:

@@ -19,6 +19,7 @@ from spotbag_papers.paper_tables import PaperTable
 BASES = {
     name: Path(pages.__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.md.j2", "appendix.md.j2")
 }
+BASES["papers.bib"] = "@misc{fake,\n}\n\n@software{spotbag,\n}\n"
 
 TEMPLATE = """\
 {% extends base %}
@@ -102,6 +103,7 @@ def test_a_page_has_all_parts_in_their_order(docs: Path) -> None:
         "### What else was found",
         "### Why numbers differ",
         "## Sensitivity",
+        "## Cite",
     ]
     counts = "Of 2 statements, 1 holds, 1 does not hold; 1 more is fitted; 1 more is arithmetic."
     assert counts in " ".join(text.split())

@@ -222,3 +222,19 @@ def test_where_the_papers_are_not_installed_it_is_said_what_to_install(tmp_path:
     assert done.stdout.endswith("[2, 2, 2, 0, 0]\n")
     assert done.stderr.count("pip install spotbag-papers") == len(asking)
     assert "published-comparison" not in done.stdout
+
+
+@pytest.mark.slow
+def test_recorded_traces_take_the_place_of_drawn_ones(shell: Shell, tmp_path: Path) -> None:
+    shell.run("bench", "uniform-progress", "--traces", str(tmp_path), "--runs", "2", code=2)
+    assert "has no recorded trace" in shell.err
+    up = [1, 1, 1, 0] * 150
+    for name in ("high_v100_1", "low_v100_1"):
+        data = up if name.startswith("high") else [1 - entry for entry in up]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": data}))
+    found = shell.json("bench", "uniform-progress", "--traces", str(tmp_path), "--runs", "2")
+    rows = {(row["table"], row["policy"]): row["mean"] for row in found["rows"] if row["quantity"] == "spot_h"}
+    assert rows["Table 3", "omniscient"] >= rows["Table 3", "uniform-progress"] > 0
+    assert {row["scenario"] for row in found["rows"] if row["table"] == "traces"} == {"high_v100_1", "low_v100_1"}
+    printed = shell.run("bench", "uniform-progress", "--traces", str(tmp_path), "--runs", "2", "--full")
+    assert "high_v100_1" in printed

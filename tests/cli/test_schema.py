@@ -28,6 +28,9 @@ _PRINTED = {
     "experiment-judge": "experiment judge mine",
     "experiment-compare": "experiment compare mine mine",
     "experiment-list": "experiment list",
+    "suite-shown": "suite show suite-1",
+    "submission-checked": "suite check rows.jsonl",
+    "suite-ranking": "suite rank rows.jsonl",
     "size": "size tiny/two-jobs",
     "stream-runs": "stream tiny/two-jobs --once",
     "stream-list": "stream --list",
@@ -58,11 +61,15 @@ def test_every_command_prints_what_its_schema_says(shell: Shell) -> None:
     shell.run("solve", "own.json", "-m", "greedy", "--out", "own-plan.json")
     (shell.folder / "state.json").write_text('{"format": "spotbag.state/1", "instance": "tiny/two-cores"}')
     (shell.folder / "mine.toml").write_text('instances = ["tiny/boot"]\nmethods = ["lpt"]\n')
+    (shell.folder / "rows.jsonl").write_text("{}")  # a row that is refused
     begin = {"at": 0, "event": "begin", "format": "spotbag.log/1", "vm": "two-spot-1"}
     (shell.folder / "own.jsonl").write_text(json.dumps(begin))
     assert set(_PRINTED) | {"published-comparison", "serve"} == {*KINDS, "schedule"}
     for kind, words in _PRINTED.items():
-        assert kind_of(shell.json(*words.split(), code={"no-plan": 1, "error": 2}.get(kind, 0))) == kind
+        assert (
+            kind_of(shell.json(*words.split(), code={"no-plan": 1, "submission-checked": 1, "error": 2}.get(kind, 0)))
+            == kind
+        )
 
 
 def test_a_schema_is_printed_by_the_name_of_what_it_is_of(shell: Shell) -> None:

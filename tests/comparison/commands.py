@@ -70,9 +70,14 @@ experiment show gaps
 experiment results one
 experiment compare one two
 experiment judge one
+suite show suite-1
+suite submit one --suite suite-1 --out rows.jsonl
+suite check rows.jsonl
+suite rank rows.jsonl
 bench hads --runs 2
 bench burst-hads --runs 2
 bench thai --runs 2
+bench uniform-progress --runs 2
 bench a2ha --runs 2
 bench caron --runs 2 --number 20
 instance types --arch arm64 --min-vcpus 2 --max-memory 16GB --sort spot
@@ -122,6 +127,7 @@ _FILES: dict[str, Any] = {
     "bjobs.txt": "JOBID|STAT|RUN_TIME\n1|DONE|60 second(s)\n",
     "jobs.json": {"jobs": [{"jobId": "a", "jobName": "a", "startedAt": 1000, "stoppedAt": 61000}]},
     "tasks.json": [{"id": "a", "runtime_s": 60}],
+    "rows.jsonl": "{}",
     "own.json": BAG_WITH_COMMANDS,
 }
 

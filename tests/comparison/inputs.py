@@ -33,7 +33,7 @@ _DAYS_OF_A_PLAN = 10
 _DRAWN_AT_ONCE = 50
 _GOALS = "balanced", "cheapest", "fastest"
 _BAGS = "burst-hads/ED200", "hads/J60", "memory-bound/60", "bursting/60"
-_SCENARIOS = "hads/sc2", "hads/sc4", "burst-hads/sc5", "vms/busy", "vms/stormy", "vms/shocks", "quiet"
+_SCENARIOS = "hads/sc2", "hads/sc4", "burst-hads/sc5", "vms/busy", "vms/stormy", "vms/shocks", "vms/bathtub", "quiet"
 _PAPERS = {"hads": "", "burst-hads": "", "thai": "", "a2ha": "", "caron": "--number 20 --number 100"}
 
 

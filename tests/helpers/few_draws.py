@@ -22,6 +22,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "hads": {"runs": 3},
     "burst-hads": {"runs": 2},
     "thai": {"runs": 3},
+    "uniform-progress": {"runs": 2, "fractions": (0.7, 0.8), "changeovers_h": (0.2, 0.4)},
     "a2ha": {"runs": 2, "optimum_runs": 1},
     "caron": {"runs": 2, "grid_draws": 1, "numbers": (25, 200), "processors": (64, 256)},
 }

@@ -88,7 +88,23 @@ def random_cloud_day(instance: Instance, rng: np.random.Generator) -> Timeline:
                 disturbed |= event.interrupts
             if rng.random() < 0.2:
                 events.append(_price(vm_type, int(time_s), rng))
+    events += _ages(instance, rng.spawn(1)[0], horizon)
     return Timeline(tuple(sorted(events, key=lambda event: event.time_s)), "random")
+
+
+def _ages(instance: Instance, rng: np.random.Generator, horizon: int) -> list[TimelineEvent]:
+    """On some days, ages at which some VMs go."""
+    if rng.random() < 0.6:
+        return []
+    return [
+        TimelineEvent(0, vm_type.name, kind, vm=vm, notice_s=notice_s, age_s=int(rng.integers(0, horizon)))
+        for vm_type in instance.vm_types
+        if "spot" in vm_type.offers
+        for vm in (1, 2, 3, 5)
+        for kind in [INTERRUPTIONS[int(rng.integers(4))]]
+        for notice_s in [None if rng.random() < 0.5 else int(rng.choice([0, 2, 15, 50]))]
+        if rng.random() < 0.7
+    ]
 
 
 def _anything_of(vm_type: VmType, time_s: int, down: bool, disturbed: bool, rng: np.random.Generator) -> TimelineEvent:

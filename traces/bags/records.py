@@ -121,6 +121,7 @@ class TimelineMoment(Record):
     by: InterruptionKind | None = None
     market: Market | None = None
     usd_per_hour: Amount | None = None
+    age_s: Moment | None = None
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> Self:

@@ -532,11 +532,17 @@ def _single_vms(trace: Trace) -> set[tuple[str, int]]:
     """Types and moments at which something happens to some of their VMs, and not to them as a whole."""
     single: set[tuple[str, int]] = set()
     whole: set[tuple[str, int]] = set()
+    aged: set[str] = set()
     for event in trace.run["timeline"]["events"]:
         some = event.get("vm") is not None or event.get("share") is not None or bool(event.get("vms"))
         found = single if some else whole
+        if event.get("age_s") is not None:
+            aged.add(event["type"])
+            continue
         found |= {(event["type"], event["time_s"] + after_s) for after_s in (0, event.get("notice_s") or 0)}
-    return single - whole
+    # Whenever a VM goes at its age, it goes alone, unless its type goes.
+    gone_s = {event["t"] for event in trace.events if event["event"] == "notice" or event["event"] in _INTERRUPTIONS}
+    return (single | {(name, time_s) for name in aged for time_s in gone_s}) - whole
 
 
 def cloud_lines(trace: Trace) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .on_time import OnTime
     from .rescue import Rescue
     from .static import OnDemand, Static
-    from .uniform_progress import GreedySpot, UniformProgress
+    from .uniform_progress import GreedySpot, TimeSliced, UniformProgress
 
 # Classes are called as their policies are: each is loaded when it is first asked for.
 _MODULES = {
@@ -27,6 +27,7 @@ _MODULES = {
     "on-time": "on_time",
     "uniform-progress": "uniform_progress",
     "greedy-spot": "uniform_progress",
+    "time-sliced": "uniform_progress",
     "on-demand": "static",
 }
 
@@ -41,6 +42,7 @@ __all__ = [
     "Policy",
     "Rescue",
     "Static",
+    "TimeSliced",
     "UniformProgress",
     "find_policy",
     "named_policy",

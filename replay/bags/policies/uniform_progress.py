@@ -1,4 +1,4 @@
-"""Uniform Progress for a long job on spot and on-demand VMs (Wu et al. 2024), and its greedy baseline."""
+"""Uniform Progress for a long job on spot and on-demand VMs (Wu et al. 2024), its greedy baseline, Time Sliced."""
 
 from __future__ import annotations
 
@@ -100,14 +100,63 @@ class GreedySpot(Policy):
 
     def _safety_net(self, replay: ReplayState, vm: Vm, on: _Choice) -> _Choice | None:
         """On-demand if all the time that is left is needed; a job that already works on a spot VM stays there."""
-        left_ticks = (replay.instance.deadline_s - replay.now_s) // self.tick_s
         delays = 2
         if on == "spot":
             if vm.run_of(_TASK) is not None:
                 return None
             delays = 1
-        needed_s = _work_s(replay) - _done_s(replay, vm) + delays * replay.start_overhead_s
-        return "on-demand" if -(-needed_s // self.tick_s) >= left_ticks else None
+        done_s, delay_s = _done_s(replay, vm), delays * replay.start_overhead_s
+        for due_s, work_s in self._due(replay):
+            left_ticks, needed_s = (due_s - replay.now_s) // self.tick_s, work_s - done_s + delay_s
+            if done_s < work_s and -(-needed_s // self.tick_s) >= left_ticks:
+                return "on-demand"
+        return None
+
+    def _due(self, replay: ReplayState) -> list[tuple[int, int]]:
+        """Until when how much work is to be done at least: all of it until the deadline."""
+        return [(replay.instance.deadline_s, _work_s(replay))]
+
+
+@dataclass(kw_only=True, eq=False)
+class TimeSliced(GreedySpot):
+    """Time Sliced: the greedy rules in slices of the time until the deadline, each with its share of the work.
+
+    By the end of slice *i* of *n*, *i C0 / n* of the work are to be done, and the safety net is that of the slice. What
+    is done beyond that is done of the next slice; a spot VM is used also when a slice has its share.
+
+    Parameters
+    ----------
+    slices : int
+        *n*; with 1, the policy is `GreedySpot`.
+
+    Notes
+    -----
+    The paper has the job wait for spot VMs at the beginning of a slice, wherever it was. Here a VM that has a task is
+    never terminated: an on-demand VM is left for a spot VM, and kept until there is one.
+    """
+
+    name = "time-sliced"
+    summary = "one long job: greedy-spot in slices of the time until the deadline"
+    source = "Wu et al., Can't Be Late, NSDI 2024: section 5.1"
+    rules: ClassVar[Rules] = {
+        **GreedySpot.rules,
+        **{f"slices-{n}": Rule({"slices": n}, f"in {n} slices, not in 10") for n in (5, 20)},
+    }
+
+    slices: int = 10
+
+    def __post_init__(self) -> None:
+        """Refuse slices that are none."""
+        super().__post_init__()
+        if type(self.slices) is not int or self.slices < 1:
+            raise InputError(type(self).name, [Issue("", "must be a whole number, 1 or more", "slices", self.slices)])
+
+    def _due(self, replay: ReplayState) -> list[tuple[int, int]]:
+        """Until when how much work is to be done at least: by the end of the slice, also its share and those before."""
+        [(deadline_s, work_s)] = super()._due(replay)
+        ended = min(replay.now_s * self.slices // deadline_s + 1, self.slices)
+        of_slice = ended * deadline_s // self.slices, -(-ended * work_s // self.slices)
+        return [(deadline_s, work_s), of_slice]
 
 
 @dataclass(kw_only=True, eq=False)

@@ -36,6 +36,7 @@ _MODULES = {
     "warm-up": "bags.warm_up",
     "serve": "bags.serve",
     "experiment": "experiment",
+    "suite": "suite",
     "report": "report",
     "bench": "bench",
     "instance": "instance",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..core.errors import SpotbagError
 from .arguments import zone_option
 from .completion import names_of
-from .options import given_options, option
+from .options import duration_option, given_options, option
 
 if TYPE_CHECKING:
     from ..instances.bags.scripted_days import Scenario
@@ -37,6 +37,11 @@ class ScenarioOptions:
     zone: str | None = zone_option()
     product: str | None = option("NAME", "Product whose prices count; Linux/UNIX if absent.")
     since: str | None = option("TIME", "When days of a price history start: 2026-07-09T12:00Z; drawn if absent.")
+
+    amplitude: float | None = option("A", "Of vms/bathtub: about the share of VMs that go early.")
+    early_scale_s: float | None = duration_option("Of vms/bathtub: time scale of the early losses.", name="early_scale")
+    late_scale_s: float | None = duration_option("Of vms/bathtub: time scale of the late losses.", name="late_scale")
+    end_age_s: float | None = duration_option("Of vms/bathtub: age at which all VMs go.", name="end_age")
 
     def find(self, text: str) -> Scenario:
         """Find a scenario by its name, or read it."""

@@ -262,13 +262,24 @@ def test_rows_of_an_experiment_that_nobody_keeps_are_those_of_its_folder(tmp_pat
 
 
 def test_ready_experiments_can_be_read() -> None:
-    assert ready_names() == ["classical", "cores", "days", "gaps", "memory", "nightly", "papers", "scale", "user-map"]
+    assert ready_names() == [
+        "classical",
+        "cores",
+        "days",
+        "gaps",
+        "memory",
+        "nightly",
+        "papers",
+        "scale",
+        "suite-1",
+        "user-map",
+    ]
     for name in ready_names():
         asked, folder = read_specification(name)
         assert asked.description
         plans, days = asked.cells(folder)
         assert bool(plans) != bool(asked.papers)
-        assert bool(days) == (name == "days")
+        assert bool(days) == (name in ("days", "suite-1"))
     with pytest.raises(InputError, match="none of the experiments that are ready"):
         read_specification("gasp")
 

@@ -35,6 +35,7 @@ SAMPLES: dict[str, Scenario] = {
     "named": find_scenario("hads/sc4"),
     "shocks": changed_scenario(find_scenario("vms/shocks"), cloud="gcp"),
     "for good": changed_scenario(find_scenario("vms/calm"), name="calm"),
+    "bathtub": changed_scenario(find_scenario("vms/bathtub", end_age_s=7200.0, amplitude=0.4), cloud="gcp"),
     "quiet": find_scenario("quiet"),
     "day": ScriptedScenario(
         Timeline(
@@ -90,7 +91,7 @@ HEAD = {"format": "spotbag.scenario/1"}
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({"kind": "poison"}, "s.json: kind 'poison' must be one of shocks, poisson, availability, prices"),
+        ({"kind": "poison"}, "s.json: kind 'poison' must be one of shocks, bathtub, poisson, availability, prices"),
         ({"kind": 3}, "s.json: kind 3 must be one of"),
         ({"kind": "poisson", "k_h": 1}, "k_r is missing"),
         ({"kind": "poisson", "k_h": 1, "k_r": 1, "k_s": 2}, "k_s"),

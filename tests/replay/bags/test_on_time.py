@@ -31,7 +31,7 @@ from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 from spotbag_papers.bags.best_online import OneTask, StepDays, plan_on
-from spotbag_papers.bags.uniform_progress import Job, drawn_trace, replayed
+from spotbag_papers.bags.uniform_progress.job import Job, drawn_trace, replayed
 from tests.helpers.adverse_days import adverse_days
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
 from tests.helpers.rescues import random_plan, with_deadline

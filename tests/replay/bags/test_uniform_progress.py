@@ -14,18 +14,21 @@ import pytest
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.replay.bags.policies import find_policy
-from spotbag.replay.bags.policies.uniform_progress import GreedySpot, UniformProgress
+from spotbag.replay.bags.policies.uniform_progress import GreedySpot, TimeSliced, UniformProgress
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.solvers.bags.solve import solve
-from spotbag_papers.bags.uniform_progress import (
+from spotbag_papers.bags.uniform_progress.job import (
     ON_DEMAND_USD,
     SPOT_USD,
     Job,
     day_of,
     drawn_trace,
-    optimum_usd,
-    recorded_traces,
+    optimum,
+    ran,
+    recorded_trace,
     replayed,
+    sliced,
+    windows,
 )
 from tests.helpers import tick_simulator
 from tests.helpers.audited_traces import found
@@ -35,9 +38,9 @@ from tests.helpers.tick_simulator import ON_DEMAND, SPOT, Ran, simulate
 HOUR_S = 3600
 
 
-def simulated(job: Job, available: Sequence[bool], greedy: bool = False) -> Ran:
+def simulated(job: Job, available: Sequence[bool], slices: int = 0) -> Ran:
     rules = tick_simulator.Job(job.work_s, job.deadline_s, job.changeover_s, job.tick_s)
-    return simulate(rules, list(available), greedy)
+    return simulate(rules, list(available), slices)
 
 
 def usd(job: Job, ran: Ran) -> float:
@@ -60,9 +63,11 @@ def random_case(rng: random.Random) -> tuple[Job, np.ndarray]:
 def look_at(seed: int) -> None:
     """The replay of a random case is that of the simulator, to the cent; nobody is late, or cheaper than possible."""
     job, available = random_case(random.Random(f"uniform progress {seed}"))
-    for policy, greedy in ((UniformProgress, False), (GreedySpot, True)):
-        ran = simulated(job, available.tolist(), greedy)
-        outcome = replayed(job, available, policy(tick_s=job.tick_s))
+    policies = [(UniformProgress(tick_s=job.tick_s), 0), (GreedySpot(tick_s=job.tick_s), 1)]
+    policies += [(TimeSliced(tick_s=job.tick_s, slices=n), n) for n in (1, 2 + seed % 20)]
+    for policy, slices in policies:
+        ran = simulated(job, available.tolist(), slices)
+        outcome = replayed(job, available, policy)
         assert outcome.makespan_s == ran.end_s, (job, seed)
         assert abs(outcome.cost_usd - usd(job, ran)) < 1e-6, (job, seed)
         assert ran.end_s <= job.deadline_s, (job, seed)
@@ -85,9 +90,9 @@ def test_the_replay_is_the_simulator_to_the_cent_in_thousands(how_many: int) -> 
 def test_the_jobs_of_the_table_cost_what_the_simulator_says(deadline_h: int, delay_h: float) -> None:
     job = Job(48 * HOUR_S, deadline_h * HOUR_S, round(delay_h * HOUR_S))
     available = drawn_trace(0.5, job.ticks, 3)
-    best = optimum_usd(job, available)
-    for policy, greedy in ((UniformProgress(), False), (GreedySpot(), True)):
-        ran = simulated(job, available.tolist(), greedy)
+    best = optimum(job, available).cost_usd
+    for policy, slices in ((UniformProgress(), 0), (GreedySpot(), 1), (TimeSliced(), 10)):
+        ran = simulated(job, available.tolist(), slices)
         outcome = replayed(job, available, policy)
         assert round(outcome.cost_usd, 6) == round(usd(job, ran), 6)
         assert best <= outcome.cost_usd + 1e-9
@@ -137,19 +142,21 @@ def test_the_optimum_is_the_best_of_all_choices() -> None:
         ticks = rng.randint(4, 7)
         job = Job(rng.randint(1, 20) * 60, ticks * 300, rng.choice([0, 60, 300, 360, 420]), 300)
         available = np.array([rng.random() < 0.6 for _ in range(ticks)])
-        assert optimum_usd(job, available) == pytest.approx(brute_force_usd(job, available.tolist()))
+        assert optimum(job, available).cost_usd == pytest.approx(brute_force_usd(job, available.tolist()))
 
 
 def test_no_policy_is_cheaper_than_the_optimum_or_dearer_than_it_must() -> None:
     for seed, availability in enumerate((0.1, 0.3, 0.5, 0.7, 0.9)):
         job = Job(4 * HOUR_S, 6 * HOUR_S, 180)
         available = drawn_trace(availability, job.ticks, seed)
-        best = optimum_usd(job, available)
+        best = optimum(job, available).cost_usd
         costs = [replayed(job, available, policy).cost_usd for policy in (UniformProgress(), GreedySpot())]
         assert best <= min(costs) + 1e-9
 
 
-@pytest.mark.parametrize("policy", ["uniform-progress", "greedy-spot", "uniform-progress+tick-60"])
+@pytest.mark.parametrize(
+    "policy", ["uniform-progress", "greedy-spot", "uniform-progress+tick-60", "time-sliced+slices-5"]
+)
 def test_the_auditor_agrees(policy: str) -> None:
     job = Job(4 * HOUR_S, 6 * HOUR_S, 180)
     for seed in range(3):
@@ -197,6 +204,42 @@ def test_ticks_are_whole_seconds() -> None:
 def test_recorded_traces_are_cut_into_windows_from_the_first_to_the_last(tmp_path: Path) -> None:
     path = tmp_path / "zone.json"
     path.write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": [0, 1, 1, 0, 0, 0, 1, 0]}))
-    traces = recorded_traces(path, "preempted", ticks=4, runs=2)
-    assert traces.name == "zone"
-    assert [window.tolist() for window in traces.windows] == [[True, False, False, True], [True, True, True, False]]
+    found = windows(recorded_trace(path, "preempted", 5), ticks=4, runs=2)
+    assert [window.tolist() for window in found] == [[True, False, False, True], [True, True, True, False]]
+    with pytest.raises(InputError, match="of at least 9 entries"):
+        recorded_trace(path, "preempted", 9)
+
+
+def test_hours_of_work_leave_changeovers_out() -> None:
+    """The job by hand: 2 and 2.5 ticks on spot VMs, less half a tick each time, 4 on demand, of which half is lost."""
+    job = Job(6_000, 12_000, 300)
+    available = np.array([True] * 2 + [False] * 4 + [True] * 14)
+    found = ran(job, replayed(job, available, UniformProgress()))
+    assert found.spot_h + found.on_demand_h == pytest.approx(6_000 / HOUR_S)
+    assert found.on_demand_h == pytest.approx(3.5 * 600 / HOUR_S)
+
+
+def test_the_optimum_works_as_long_as_the_job_takes() -> None:
+    for seed in range(5):
+        job = Job(4 * HOUR_S, 5 * HOUR_S, 720)
+        available = drawn_trace(0.5, job.ticks, seed)
+        found = optimum(job, available)
+        assert found.spot_h + found.on_demand_h == pytest.approx(4)
+        # Each market is paid for by the tick, changeovers included.
+        assert found.cost_usd >= SPOT_USD * found.spot_h + ON_DEMAND_USD * found.on_demand_h - 1e-9
+    nothing = optimum(job, np.zeros(job.ticks, dtype=bool))
+    assert (nothing.spot_h, nothing.on_demand_h) == (0, 4)
+    assert optimum(Job(4 * HOUR_S, 4 * HOUR_S, 60), available).cost_usd == math.inf
+
+
+def test_time_sliced_to_the_letter_is_the_simulator() -> None:
+    for seed in range(30):
+        job, available = random_case(random.Random(f"slices {seed}"))
+        slices = 1 + seed % 7
+        rules = tick_simulator.Job(job.work_s, job.deadline_s, job.changeover_s, job.tick_s)
+        expected = simulate(rules, available.tolist(), slices, waits=True)
+        found = sliced(job, available.tolist(), slices)
+        assert found.cost_usd == pytest.approx(usd(job, expected))
+        assert not found.late
+        assert expected.end_s <= job.deadline_s
+        assert found.spot_h + found.on_demand_h == pytest.approx(job.work_s / HOUR_S)

@@ -183,6 +183,7 @@ def replay_command(
       uniform-progress  one long job, in step with the time that is left
                    (Can't Be Late)
       greedy-spot  one long job, on spot VMs while the deadline allows
+      time-sliced  one long job, greedy-spot in ten slices of the time
       on-demand    the same plan on on-demand VMs: what is to be beaten
       clairvoyant  no policy but a bound: what none can beat, knowing the day
       hindsight    no policy but the least cost found by who knows the day:
@@ -196,8 +197,10 @@ def replay_command(
       +idle-60          (hads, burst-hads, on-demand) idle VMs end after a
                         minute, not at the end of their allocation cycle
       +last-task        (on-demand) VMs end with their last tasks
-      +tick-60          (uniform-progress, greedy-spot) decides every minute,
-                        not every ten
+      +tick-60          (uniform-progress, greedy-spot, time-sliced) decides
+                        every minute, not every ten
+      +slices-5         (time-sliced) in five slices, not ten
+      +slices-20        (time-sliced) in 20 slices
       +always-move      (on-time) what is lost never waits for its VM
       +no-balance       (on-time) free cores of spot VMs take nothing from others
       +no-spread        (on-time) no new spot VMs for what would end last

@@ -1,0 +1,1 @@
+"""Wu et al., Can't Be Late, NSDI 2024: Uniform Progress."""

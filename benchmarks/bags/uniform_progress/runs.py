@@ -1,0 +1,339 @@
+"""The runs of Wu et al.: one long job on traces of eight availabilities, under all policies."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from spotbag.core.errors import input_error
+from spotbag.core.quantities import NOISE, SECONDS_PER_HOUR, BoolArray, FloatArray
+from spotbag.core.records import Record
+from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, mean_of, quotient
+from spotbag.core.workers import each
+from spotbag.replay.bags.policies.hads import Hads
+from spotbag.replay.bags.policies.on_time import OnTime
+from spotbag.replay.bags.policies.uniform_progress import GreedySpot, TimeSliced, UniformProgress
+from spotbag.replay.bags.policy import Policy
+
+from ...paper import OnRuns, PaperOptions, read_figures
+from .job import (
+    CYCLE_H,
+    ON_DEMAND_USD,
+    TICK_S,
+    Job,
+    Ran,
+    drawn_trace,
+    optimum,
+    ran,
+    recorded_trace,
+    replayed,
+    sliced,
+    windows,
+)
+
+ON_DEMAND, GREEDY, UNIFORM, OMNISCIENT = "on demand", "greedy-spot", "uniform-progress", "omniscient"
+SLICED, KEPT, NOTHING = "Time Sliced", "time-sliced", "nothing"
+ONLINE = (GREEDY, UNIFORM, SLICED)
+"""Policies of the paper without knowledge of the future."""
+
+SLICES = (2, 5, 10, 20, 50)
+"""Of which the best is taken for each trace and deadline."""
+
+TIGHT, HIGH = 0.75, 0.5
+"""Job fractions above which deadlines are tight, and spot fractions above which there are many spot VMs."""
+
+_RESAMPLES = 400
+_PERCENTILE = 75
+
+Pair: TypeAlias = tuple[str, str]
+"""Two policies, of which a number is the difference; `NOTHING` has none."""
+
+
+class PublishedPolicy(Record):
+    """A row of Table 3."""
+
+    policy: str
+    on_demand_h: Annotated[float, Field(ge=0)]
+    spot_h: Annotated[float, Field(ge=0)]
+    spot_util_percent: Annotated[float, Field(ge=0)]
+
+
+class PublishedFigures(Record):
+    """Printed figures; the availabilities are those of the recorded traces, which are published."""
+
+    format: str
+    source: str
+    job_fraction: float
+    policies: Annotated[tuple[PublishedPolicy, ...], Field(strict=False)]
+    availabilities: Mapping[str, float]
+
+
+FIGURES = read_figures(PublishedFigures, __package__, "figures.json")
+
+
+@dataclass(frozen=True, slots=True)
+class UniformProgressOptions(PaperOptions):
+    """Settings of the replays.
+
+    Attributes
+    ----------
+    runs : int
+        Traces of each availability.
+    work_h, fractions, changeovers_h : float, tuples of float
+        Work of the job; work over the time until the deadline; what a change of VM takes, the first of these for all
+        fractions, the others for that of Table 3.
+    cycle_h : float
+        Mean time from one loss of the spot VMs to the next.
+    tick_s : int
+        How often policies decide.
+    dump_s : int
+        What a checkpoint takes; ten times as long lies between two of them.
+    traces, one_means : str
+        Folder of recorded traces in place of drawn ones, and what a 1 means in them.
+    """
+
+    runs: int = 40
+    work_h: float = 48.0
+    fractions: tuple[float, ...] = (0.65, 0.7, FIGURES.job_fraction, 0.9)
+    changeovers_h: tuple[float, ...] = (0.2, 0.05, 0.4)
+    cycle_h: float = CYCLE_H
+    dump_s: int = 0
+    traces: str | None = None
+    one_means: str = "available"
+
+    def job(self, fraction: float, changeover_h: float) -> Job:
+        """Return the job with a deadline of whole ticks."""
+        work_s = self.work_h * SECONDS_PER_HOUR
+        deadline_s = -(-round(work_s / fraction) // TICK_S) * TICK_S
+        return Job(round(work_s), deadline_s, round(changeover_h * SECONDS_PER_HOUR), dump_s=self.dump_s)
+
+    def drawn(self, ticks: int) -> dict[str, list[BoolArray]]:
+        """Return the traces by their names: drawn, or windows of recorded ones."""
+        if self.traces is not None:
+            recorded = {path.stem: recorded_trace(path, self.one_means, ticks + 1) for path in self._paths(self.traces)}
+            return {name: windows(trace, ticks, self.runs) for name, trace in recorded.items()}
+        seeds = range(self.seed, self.seed + self.runs)
+        return {
+            name: [drawn_trace(availability, ticks, seed, self.cycle_h) for seed in seeds]
+            for name, availability in FIGURES.availabilities.items()
+        }
+
+    @staticmethod
+    def _paths(folder: str) -> list[Path]:
+        """Files of recorded traces in a folder."""
+        paths = sorted(Path(folder).glob("*.json"))
+        if not paths:
+            raise input_error(folder, "has no recorded trace: no file that ends in .json")
+        return paths
+
+    @property
+    def n_traces(self) -> int:
+        """Number of traces of which windows are run."""
+        return len(FIGURES.availabilities if self.traces is None else self._paths(self.traces))
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A trace, a deadline and a changeover delay, and what became of the job.
+
+    Attributes
+    ----------
+    trace, run : str, int
+        Name of the trace, and which of its windows it is; those of the same number make one observation.
+    fraction, changeover_h : float
+        Of the job.
+    spot_fraction : float
+        Part of the ticks at which there are spot VMs.
+    results : mapping of str to Ran
+        By policy.
+    """
+
+    trace: str
+    run: int
+    fraction: float
+    changeover_h: float
+    spot_fraction: float
+    results: Mapping[str, Ran]
+
+
+Number: TypeAlias = Callable[[Ran], float]
+Within: TypeAlias = Callable[[Window], bool]
+
+
+def cost_usd(result: Ran) -> float:
+    """Cost of a run."""
+    return result.cost_usd
+
+
+def spot_h(result: Ran) -> float:
+    """Hours of work on spot VMs."""
+    return result.spot_h
+
+
+def on_demand_h(result: Ran) -> float:
+    """Hours of work on on-demand VMs."""
+    return result.on_demand_h
+
+
+def everywhere(window: Window) -> bool:
+    """True for all windows."""
+    return True
+
+
+@dataclass(frozen=True)
+class UniformProgressRuns:
+    """Some windows, each under all policies.
+
+    Attributes
+    ----------
+    windows : sequence of Window
+        The windows.
+    options : UniformProgressOptions
+        How they were made.
+    """
+
+    windows: Sequence[Window]
+    options: UniformProgressOptions
+
+    def of(self, wanted: Within) -> UniformProgressRuns:
+        """Return the windows that are wanted."""
+        return replace(self, windows=[window for window in self.windows if wanted(window)])
+
+    def usual(self) -> UniformProgressRuns:
+        """Return the windows of all job fractions with the usual changeover delay."""
+        return self.of(lambda window: window.changeover_h == self.options.changeovers_h[0])
+
+    def at(self, fraction: float = FIGURES.job_fraction, changeover_h: float | None = None) -> UniformProgressRuns:
+        """Return the windows of a job fraction and a changeover delay, the usual one if absent."""
+        delay_h = self.options.changeovers_h[0] if changeover_h is None else changeover_h
+        return self.of(lambda window: (window.fraction, window.changeover_h) == (fraction, delay_h))
+
+    def cases(self, fractions: Sequence[float]) -> dict[str, UniformProgressRuns]:
+        """Return the windows of each trace and job fraction, by their names."""
+        usual, names = self.usual(), dict.fromkeys(window.trace for window in self.windows)
+        keys = [(name, fraction) for name in names for fraction in fractions]
+        return {
+            f"{name} {fraction:g}": usual.of(lambda one, key=(name, fraction): (one.trace, one.fraction) == key)  # type: ignore[misc]
+            for name, fraction in keys
+        }
+
+    def less(self, one: str, other: str, number: Number = cost_usd, within: Within = everywhere) -> Statistic:
+        """Mean of a number less that under another policy, run by run over all traces; 0 outside of some windows."""
+        sums: dict[int, float] = defaultdict(float)
+        for window in self.windows:
+            found = window.results
+            sums[window.run] += number(found[one]) - number(found[other]) if within(window) else 0.0
+        return mean_of([total * len(sums) / len(self.windows) for total in sums.values()])
+
+    def mean(self, policy: str, number: Number = cost_usd) -> Statistic:
+        """Mean of a number under a policy."""
+        return self.less(policy, NOTHING, number)
+
+    def ratio(
+        self, one: Pair, other: Pair, number: Number = cost_usd, *, within: Within = everywhere, factor: float = 1.0
+    ) -> Statistic | None:
+        """Mean difference of two policies over that of two others, times a factor; None if the latter is 0."""
+        return quotient(self.less(*one, number, within), self.less(*other, number, within), factor)
+
+    def times(self, within: Within = everywhere) -> Statistic | None:
+        """Gap of the greedy policy to the optimum over that of Uniform Progress."""
+        return self.ratio((GREEDY, OMNISCIENT), (UNIFORM, OMNISCIENT), within=within)
+
+    def saving_percent(self, policy: str) -> Statistic | None:
+        """Percentage of the on-demand cost that a policy saves."""
+        return self.ratio((ON_DEMAND, policy), (ON_DEMAND, NOTHING), factor=100.0)
+
+    def gap_percent(self, policy: str, within: Within = everywhere) -> Statistic | None:
+        """Cost above the optimum, in percent of the on-demand cost."""
+        return self.ratio((policy, OMNISCIENT), (ON_DEMAND, NOTHING), within=within, factor=100.0)
+
+    def utilisation_percent(self, policy: str) -> Statistic | None:
+        """Hours of work on spot VMs, in percent of those of the optimum."""
+        return self.ratio((policy, NOTHING), (OMNISCIENT, NOTHING), spot_h, factor=100.0)
+
+    def bad_times(self, one: str, other: str) -> Estimate:
+        """Upper quartile of the gaps of a policy over that of another, with an interval by resampling."""
+        optimum_usd, n = self._costs(OMNISCIENT), len(self.windows)
+        gaps = np.array([self._costs(policy) - optimum_usd for policy in (one, other)])
+        draws = np.random.default_rng(0).integers(n, size=(_RESAMPLES, n))
+        mine, its = np.percentile(gaps[:, draws], _PERCENTILE, axis=2)
+        low, high = np.quantile(mine / np.maximum(its, NOISE), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        found, others = np.percentile(gaps, _PERCENTILE, axis=1)
+        return Estimate(n, float(found / others), float(high - low) / 2)
+
+    def _costs(self, policy: str) -> FloatArray:
+        return np.array([window.results[policy].cost_usd for window in self.windows])
+
+
+def _is_of(category: tuple[bool, bool], window: Window) -> bool:
+    return (window.spot_fraction > HIGH, window.fraction > TIGHT) == category
+
+
+CATEGORIES: Mapping[str, Within] = {
+    f"{'high' if high else 'low'}-{'tight' if tight else 'loose'}": partial(_is_of, (high, tight))
+    for high in (False, True)
+    for tight in (False, True)
+}
+"""The four of Fig. 12, by spot fraction and deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    job: Job
+    available: BoolArray
+    besides: bool
+
+    def results(self) -> dict[str, Ran]:
+        """Run the job under all policies; under those that the paper does not have only where that is asked for."""
+        policies: list[Policy] = [GreedySpot(), UniformProgress()]
+        if self.besides:
+            policies += [*(TimeSliced(slices=n) for n in SLICES), OnTime(), Hads()]
+        results = {policy.name: ran(self.job, replayed(self.job, self.available, policy)) for policy in policies}
+        hours = self.job.work_s / SECONDS_PER_HOUR
+        results |= {ON_DEMAND: Ran(hours * ON_DEMAND_USD, hours, 0.0), NOTHING: Ran(0.0, 0.0, 0.0)}
+        results[OMNISCIENT] = optimum(self.job, self.available)
+        return results | {f"{SLICED} {n}": sliced(self.job, self.available.tolist(), n) for n in SLICES}
+
+
+def uniform_progress_runs(options: UniformProgressOptions, on_runs: OnRuns) -> UniformProgressRuns:
+    """Run the job in all settings."""
+    first, *others = options.changeovers_h
+    cells = [(fraction, first) for fraction in options.fractions]
+    cells += [(FIGURES.job_fraction, changeover_h) for changeover_h in others]
+    found: list[Window] = []
+    for fraction, changeover_h in cells:
+        job = options.job(fraction, changeover_h)
+        besides = (fraction, changeover_h) == (FIGURES.job_fraction, first)
+        for name, traces in options.drawn(job.ticks).items():
+            cases = [_Case(job, trace, besides) for trace in traces]
+            results = list(each(_Case.results, cases, workers=options.workers))
+            _take_best(results)
+            found += [
+                Window(name, run, fraction, changeover_h, float(trace.mean()), result)
+                for run, (trace, result) in enumerate(zip(traces, results, strict=True))
+            ]
+            on_runs(len(traces), name)
+    return UniformProgressRuns(found, options)
+
+
+def _take_best(results: Sequence[dict[str, Ran]]) -> None:
+    """Have the best number of slices on the traces of a name stand for both readings of Time Sliced."""
+    readings = {SLICED: [f"{SLICED} {n}" for n in SLICES], KEPT: [TimeSliced(slices=n).name for n in SLICES]}
+    for policy, names in readings.items():
+        if names[0] in results[0]:
+            best = min(names, key=lambda name: sum(result[name].cost_usd for result in results))
+            for result in results:
+                result[policy] = result[best]
+
+
+def n_windows(options: UniformProgressOptions) -> int:
+    """Return how many windows are run."""
+    cells = len(options.fractions) + len(options.changeovers_h) - 1
+    return cells * options.n_traces * options.runs

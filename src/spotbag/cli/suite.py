@@ -1,0 +1,186 @@
+"""``spotbag suite``: results that others can check, on instances and days that stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..core.text_files import write_text
+from ..core.text_tables import Table, number, table_of, words
+from ..core.wording import counted
+from .answers import Answer, Part
+from .arguments import check_output, warn, wrote
+from .completion import names_of
+from .options import adder, argument, json_option, option
+from .tables import print_table
+
+if TYPE_CHECKING:
+    from ..experiments.bags.rankings import Ranking
+    from ..experiments.bags.submissions import CheckedRow
+
+app = typer.Typer(no_args_is_help=True, help="Suites: frozen instances and days, and rows that others can check.")
+
+_command = adder(app, "suite")
+_SUITES = names_of("experiments.bags.suite", "suite_names")
+_REFUSED = 1
+
+
+class SetOfDays(Part):
+    """Days of a suite; the seed of those that are held out is not known."""
+
+    days: str
+    seed: int | None
+    n: int
+    instances: int
+
+
+class SuiteShown(Answer, kind="suite-shown"):
+    """``spotbag suite show``."""
+
+    name: str
+    sha256: str
+    instances: dict[str, str]
+    days: tuple[SetOfDays, ...]
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the instances and the days."""
+        yield table_of(
+            list(self.instances.items()),
+            words("instance", lambda entry: entry[0]),
+            words("SHA-256", lambda entry: entry[1][:12]),
+        )
+        yield table_of(
+            self.days,
+            words("days"),
+            words("seed", lambda entry: "held out" if entry.seed is None else str(entry.seed)),
+            number("of each", "n"),
+            number("instances and scenarios", "instances"),
+        )
+
+
+class SubmissionChecked(Answer, kind="submission-checked"):
+    """``spotbag suite check``: each row with what it came to, or why it is refused."""
+
+    rows: tuple[CheckedRow, ...]
+    refused: int
+
+    def print_text(self) -> None:
+        """Print the rows that are refused, and how many are not."""
+        for row in self.rows:
+            if row.reason:
+                print(f"refused: {row.reason}")
+        print(f"{len(self.rows) - self.refused} of {len(self.rows)} rows are what they say")
+
+
+class SuiteRanking(Answer, kind="suite-ranking"):
+    """``spotbag suite rank``: the entries of all rows that are not refused."""
+
+    refused: int
+    rankings: tuple[Ranking, ...]
+
+    def print_text(self) -> None:
+        """Print a table of entries and one of pairs for the plans, and for each set of days."""
+        for found in self.rankings:
+            print(f"{found.what}: {counted(len(found.instances), 'instance')}" + _aside(found))
+            print_table(
+                table_of(
+                    found.entries,
+                    words("entry"),
+                    number("mean rank", "mean_rank", ".2f"),
+                    number("best", form=","),
+                    number("above best (%)", "above_percent", ",.2f"),
+                    number("late days", "late_days", ","),
+                )
+            )
+            if found.pairs:
+                print_table(
+                    table_of(
+                        found.pairs,
+                        words("better"),
+                        words("than", "other"),
+                        words("wins / ties / losses", lambda pair: f"{pair.wins} / {pair.ties} / {pair.losses}"),
+                        number("p (Wilcoxon)", "p_value", ".2g"),
+                        number("p (Holm)", "p_holm", ".2g"),
+                        words("ranks apart", lambda pair: "yes" if pair.apart else "no"),
+                    )
+                )
+
+
+def _aside(found: Ranking) -> str:
+    """What else is said above a table."""
+    said = [] if found.critical_difference is None else [f"critical difference {found.critical_difference:.2f}"]
+    said += [] if found.friedman_p is None else [f"Friedman p {found.friedman_p:.2g}"]
+    said += [f"left out, as some entry lacks them: {', '.join(found.left_out)}"] if found.left_out else []
+    return "".join(f"; {text}" for text in said)
+
+
+@_command("show", "suite-1")
+def show_command(
+    *, name: str = argument("NAME", "Of a suite.", completes=_SUITES, show_default=False), as_json: bool = json_option()
+) -> None:
+    """Show a suite: its instances and days, and their digests. 'spotbag experiment show' prints its experiment."""
+    from ..experiments.bags.suite import find_suite
+
+    found = find_suite(name)
+    days = (SetOfDays(days=key, seed=one.seed, n=one.n, instances=len(one.sha256)) for key, one in found.days.items())
+    SuiteShown(name=name, sha256=found.sha256, instances=dict(found.instances), days=tuple(days)).show(as_json)
+
+
+@_command("submit", "mine --suite suite-1 --name ours --out ours.jsonl")
+def submit_command(
+    *,
+    folder: str = argument("FOLDER", "Of an experiment on the suite.", show_default=False),
+    suite: str = option("NAME", "Which suite.", ..., completes=_SUITES, show_default=False),
+    name: str = option("NAME", "What stands before the names of methods and policies.", ""),
+    out: str = option("FILE", "Where the rows go.", ..., show_default=False),
+) -> None:
+    """Write the rows of an experiment with what they rest on: plans, and traces of the days, replayed again."""
+    from ..experiments.bags.submissions import submitted_lines
+
+    check_output(out)
+    lines = list(submitted_lines(folder, suite, f"{name}: " if name else ""))
+    write_text(out, "".join(f"{line}\n" for line in lines))
+    wrote(out)
+
+
+@_command("check", "ours.jsonl")
+def check_command(
+    *, files: list[str] = argument("FILE...", "Submissions.", show_default=False), as_json: bool = json_option()
+) -> None:
+    """Check each row of submissions: the plan by the checker, the traces by the auditor, the days by their digest.
+
+    Exit code 0: all rows are what they say; 1: some are refused; 2: bad input.
+    """
+    rows = _checked(files)
+    refused = sum(bool(row.reason) for row in rows)
+    SubmissionChecked(rows=tuple(rows), refused=refused).show(as_json)
+    if refused:
+        raise typer.Exit(_REFUSED)
+
+
+@_command("rank", "ours.jsonl theirs.jsonl")
+def rank_command(
+    *, files: list[str] = argument("FILE...", "Submissions.", show_default=False), as_json: bool = json_option()
+) -> None:
+    """Rank the entries of submissions across instances, by what their rows come to; rows are checked first.
+
+    Mean ranks that are more than the critical difference apart (Nemenyi, 5 %) are no chance; pairs are tested by
+    Wilcoxon's signed ranks, with Holm's correction for their number. Refused rows are left out.
+    """
+    from ..experiments.bags.rankings import rankings
+
+    rows = _checked(files)
+    refused = sum(bool(row.reason) for row in rows)
+    SuiteRanking(refused=refused, rankings=tuple(rankings(rows))).show(as_json)
+    if refused:
+        rows_are = counted(refused, "row") + (" is" if refused == 1 else " are")
+        warn([f"{rows_are} refused, and left out: spotbag suite check {' '.join(files)} says why"])
+
+
+def _checked(files: list[str]) -> list[CheckedRow]:
+    from ..experiments.bags.submissions import check_submission
+
+    return list(chain.from_iterable(map(check_submission, files)))
