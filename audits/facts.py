@@ -215,6 +215,11 @@ class TypeFacts:
     run_time_key: str
     given: TypeFacts | None = None
 
+    @property
+    def whole(self) -> TypeFacts:
+        """The type as it is given, whatever slots tasks make of it."""
+        return self.given or self
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -310,7 +315,7 @@ class InstanceFacts:
             given = exact(by_type[vm_type.run_time_key])
         else:
             given = exact(entry["base_runtime_s"]) / vm_type.speed
-        whole = vm_type.given or vm_type
+        whole = vm_type.whole
         if given > LONGEST_S or exact(entry["memory_mb"]) * 1024 * WITHOUT_EXCESS > whole.memory_kb:
             return None
         if entry.get("cores", 1) > whole.vcpus:

@@ -228,7 +228,7 @@ class Audit(ABC):
             self._over_limit(vm.name, over, message)
         for quota in self.facts.quotas:
             over = self._weight(quota) - quota.most
-            if over > 0 and quota.counts(name, vm.type.vcpus, market):
+            if over > 0 and quota.counts(name, vm.type.whole.vcpus, market):
                 what = f"{over + quota.most} {quota.name} {quota.unit}"
                 message = f"{described(event)}: {what}, {over} over the limit of {quota.most}"
                 self._over_limit(vm.name, over, message)
@@ -243,7 +243,9 @@ class Audit(ABC):
     def _weight(self, quota: QuotaRule) -> int:
         """Count of the VMs that there are in a limit of several types."""
         types = self.facts.types
-        return sum(n * quota.counts(name, types[name].vcpus, market) for (name, market), n in self.living.items() if n)
+        return sum(
+            n * quota.counts(name, types[name].whole.vcpus, market) for (name, market), n in self.living.items() if n
+        )
 
     def _over_limit(self, vm: str, over: int, message: str) -> None:
         """There are more VMs than allowed."""

@@ -131,8 +131,10 @@ class ExecutionAudit:
         types = self.facts.types
         counts = [(self.living[vm.type.name, vm.market], vm.type.limits[vm.market], "VMs")]
         for quota in self.facts.quotas:
-            if quota.counts(vm.type.name, vm.type.vcpus, vm.market):
-                each = (n * quota.counts(name, types[name].vcpus, market) for (name, market), n in self.living.items())
+            if quota.counts(vm.type.name, vm.type.whole.vcpus, vm.market):
+                each = (
+                    n * quota.counts(name, types[name].whole.vcpus, market) for (name, market), n in self.living.items()
+                )
                 counts.append((sum(each), quota.most, quota.unit))
         for there, most, unit in counts:
             if there > most:

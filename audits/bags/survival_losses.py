@@ -335,7 +335,7 @@ class Losses:
         counts = Counter(self.market_type[number][0] for number in alive)
         groups = tuple(
             (
-                tuple(quota.counts(found.name, found.vcpus, "on-demand") for found in self.types),
+                tuple(quota.counts(found.name, self.vcpus[found.name], "on-demand") for found in self.types),
                 quota.most - self.on_demand_weight(quota, counts),
             )
             for quota in self.quotas
