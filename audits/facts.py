@@ -16,6 +16,7 @@ from ..core.errors import input_error
 from ..core.quantities import SECONDS_PER_HOUR
 from ..core.wording import first_names
 from ..instances.instance import Instance
+from .quotas import quota_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,13 @@ class TypeFacts:
     credits: CreditFacts | None
     speed: Fraction
     architecture: str | None
+    run_time_key: str
     given: TypeFacts | None = None
+
+    @property
+    def whole(self) -> TypeFacts:
+        """The type as it is given, whatever slots tasks make of it."""
+        return self.given or self
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +278,7 @@ class InstanceFacts:
         self.migration_s = int(document.get("migration_overhead_s", 0))
         self.cycle_s = int(document.get("allocation_cycle_s", 900))
         self.markets: list[str] = list(document.get("markets", ("spot", "on-demand")))
-        limits = document.get("limits", {})
-        self.market_limits = {"spot": limits.get("max_spot"), "on-demand": limits.get("max_on_demand")}
+        self.quotas = tuple(quota_rules(document.get("limits", {})))
         self.types = {entry["name"]: _type_facts(entry) for entry in document["vm_types"]}
         self.tasks = {
             name: entry for entry in document["tasks"] for name in copies(entry["id"], int(entry.get("count", 1)))
@@ -304,12 +310,12 @@ class InstanceFacts:
             return None
         by_type = entry.get("runtime_s")
         if by_type is not None:
-            if type_name not in by_type:
+            if vm_type.run_time_key not in by_type:
                 return None
-            given = exact(by_type[type_name])
+            given = exact(by_type[vm_type.run_time_key])
         else:
             given = exact(entry["base_runtime_s"]) / vm_type.speed
-        whole = vm_type.given or vm_type
+        whole = vm_type.whole
         if given > LONGEST_S or exact(entry["memory_mb"]) * 1024 * WITHOUT_EXCESS > whole.memory_kb:
             return None
         if entry.get("cores", 1) > whole.vcpus:
@@ -391,6 +397,7 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
         credits=credits,
         speed=exact(entry.get("speed", 1)),
         architecture=entry.get("architecture"),
+        run_time_key=entry["name"][: -len(entry["zone"]) - 1] if entry.get("zone") else entry["name"],
     )
 
 

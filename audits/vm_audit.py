@@ -13,6 +13,7 @@ from ..core.wording import counted
 from ..traces.trace import Trace
 from .facts import RULES, AuditReport, Finding, InstanceFacts, Work, exact
 from .figures import Figures, figure_findings
+from .quotas import QuotaRule
 from .vm_books import RANKS, RunBook, VmBook
 
 _CREDIT_TOLERANCE = Fraction(1, 10**6)
@@ -61,7 +62,6 @@ class Audit(ABC):
         self.now_s: int = 0
         self.rank = -1
         self.living: Counter[tuple[str, str]] = Counter()
-        self.living_by_market: Counter[str] = Counter()
         self.markets_noted: set[str] = set()
 
     def report(self) -> AuditReport:
@@ -221,16 +221,17 @@ class Audit(ABC):
         """Count a VM; ``strict`` if the markets of the instance bind it, too."""
         market, name = vm.market, vm.type.name
         self.living[name, market] += 1
-        self.living_by_market[market] += 1
-        limit, cap = vm.type.limits.get(market), self.facts.market_limits[market]
+        limit = vm.type.limits.get(market)
         if limit is not None and self.living[name, market] > limit:
             over = self.living[name, market] - limit
             message = f"{described(event)}: {over + limit} {name} {market} VMs, {over} over the limit of {limit}"
             self._over_limit(vm.name, over, message)
-        if cap is not None and self.living_by_market[market] > cap:
-            over = self.living_by_market[market] - cap
-            message = f"{described(event)}: {over + cap} {market} VMs, {over} over the limit of {cap}"
-            self._over_limit(vm.name, over, message)
+        for quota in self.facts.quotas:
+            over = self._weight(quota) - quota.most
+            if over > 0 and quota.counts(name, vm.type.whole.vcpus, market):
+                what = f"{over + quota.most} {quota.name} {quota.unit}"
+                message = f"{described(event)}: {what}, {over} over the limit of {quota.most}"
+                self._over_limit(vm.name, over, message)
         if market not in self.facts.markets:
             if strict:
                 message = f"{described(event)}: the instance does not allow the {market} market"
@@ -238,6 +239,13 @@ class Audit(ABC):
             elif market not in self.markets_noted:
                 self.markets_noted.add(market)
                 self.notes.append(f"{market} VMs are started during the day; the instance allows none in its plans")
+
+    def _weight(self, quota: QuotaRule) -> int:
+        """Count of the VMs that there are in a limit of several types."""
+        types = self.facts.types
+        return sum(
+            n * quota.counts(name, types[name].whole.vcpus, market) for (name, market), n in self.living.items() if n
+        )
 
     def _over_limit(self, vm: str, over: int, message: str) -> None:
         """There are more VMs than allowed."""
@@ -272,7 +280,6 @@ class Audit(ABC):
     def _no_longer_counts(self, vm: VmBook) -> None:
         """Count a VM against no limit any more."""
         self.living[vm.type.name, vm.market] -= 1
-        self.living_by_market[vm.market] -= 1
 
     # ------------------------------------------------------------------- tasks
 

@@ -360,6 +360,7 @@ class _Supervisor:
         require_no_dates(bag, "a run on a cluster")
         now = _limits(bag)
         self.rentable &= all(now.get(which, -1) >= most for which, most in _limits(self.instance).items())
+        self.rentable &= bag.limits.quotas == self.instance.limits.quotas
         self.instance, self.tasks = bag, {*bag.task_ids, *self.ended}
         return True
 
@@ -667,9 +668,11 @@ class _Supervisor:
 
 def _limits(bag: Instance) -> dict[tuple[str, str], float]:
     """Return how many VMs of each type and market may be rented, and of each market."""
-    found: dict[tuple[str, str], int | None] = {(one.vm_type.name, one.market): one.limit for one in bag.offers}
-    found |= {("", "spot"): bag.limits.max_spot, ("", "on-demand"): bag.limits.max_on_demand}
-    return {which: math.inf if most is None else most for which, most in found.items()}
+    found: dict[tuple[str, str], float] = {(one.vm_type.name, one.market): one.limit for one in bag.offers}
+    limits = bag.limits
+    for market, most in (("spot", limits.max_spot), ("on-demand", limits.max_on_demand)):
+        found["", market] = math.inf if most is None else most
+    return found
 
 
 def _vm_run(one: _Rented, runs: Sequence[TaskRun]) -> VmRun:

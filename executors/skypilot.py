@@ -21,8 +21,11 @@ def task_yaml(order: VmOrder, name: str, folder: Path, infra: str | None = None)
     folder : Path
         The folder, as seen from where ``sky`` is called.
     infra : str, optional
-        Where SkyPilot looks for VMs.
+        Where SkyPilot looks for VMs; of a pool, ``type@zone``, it looks in its zone.
     """
+    type_name, _, zone = order.type.partition("@")
+    if zone:
+        infra = f"{infra}/{zone}" if infra and "/" in infra else f"{infra or '*'}/*/{zone}"
     remote = f"~/spotbag/{name}"
     where = "" if infra is None else f"  infra: {_scalar(infra)}\n"
     return (
@@ -31,7 +34,7 @@ def task_yaml(order: VmOrder, name: str, folder: Path, infra: str | None = None)
         "workdir: .\n"
         "resources:\n"
         f"{where}"
-        f"  instance_type: {_scalar(order.type)}\n"
+        f"  instance_type: {_scalar(type_name)}\n"
         f"  use_spot: {'true' if order.market == 'spot' else 'false'}\n"
         "file_mounts:\n"
         f"  {_scalar(remote)}: {_scalar(str(folder))}\n"

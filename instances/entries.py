@@ -10,6 +10,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -51,8 +52,9 @@ CloudName: TypeAlias = Literal["papers", "aws-terminate", "aws-stop", "aws-hiber
 CLOUD_NAMES: tuple[CloudName, ...] = get_args(CloudName)
 Goal: TypeAlias = Literal["cheapest", "fastest", "balanced"]
 GOALS: tuple[Goal, ...] = get_args(Goal)
-SurvivalLevel: TypeAlias = Literal["one-type", "blackout", "each"]
-"""What goes down: all spot VMs of any one type, or of any types, at one moment; or any, each at a moment of its own."""
+SurvivalLevel: TypeAlias = Literal["one-type", "one-pool", "blackout", "each"]
+"""What goes down: all spot VMs of any one type, of a type in any one zone, or of any types, at one moment; or any, each
+at a moment of its own."""
 SURVIVAL_LEVELS: tuple[SurvivalLevel, ...] = get_args(SurvivalLevel)
 SurvivalOption: TypeAlias = Literal[SurvivalLevel, "none"]
 SURVIVAL_OPTIONS: tuple[SurvivalOption, ...] = get_args(SurvivalOption)
@@ -162,6 +164,11 @@ class VmType(Record):
         Of its processors. Tasks that ask for an architecture run only on types that state it.
     reserved_mb : float
         Of its memory, what tasks cannot have: the system's.
+    zone : str, optional
+        Of a pool, whose name is that of the type and of its zone, ``c6i.large@us-east-1a``; tasks have run times on
+        the type.
+    zones : dict, optional
+        Zone to the price of a spot VM there: the type is read as a pool in each.
     """
 
     _refused_keys: ClassVar[Mapping[str, str]] = {name: why for name, why in _REFUSED_KEYS.items() if "GPUs" in why}
@@ -174,6 +181,13 @@ class VmType(Record):
     burstable: Burstable | None = None
     architecture: Architecture | None = None
     reserved_mb: Annotated[float, Field(ge=0)] = 0.0
+    zone: Name | None = None
+    zones: Annotated[dict[Name, Price], Field(min_length=1), FROZEN] | None = None
+
+    @property
+    def instance_type(self) -> str:
+        """Name of the type: that of a pool without its zone."""
+        return self.name if self.zone is None else self.name.removesuffix(f"@{self.zone}")
 
 
 class Task(Record):
@@ -240,21 +254,100 @@ class Checkpoints(Record):
     dump_s_per_mb: Annotated[float, Field(ge=0, le=10**6)] = 0.0
 
 
+class Quota(Record):
+    """A limit of VMs of several types together, in one market, as clouds have them for an account.
+
+    Attributes
+    ----------
+    market : {"spot", "on-demand"}
+        It counts the VMs of this market.
+    types : tuple of str, optional
+        Names of VM types, or patterns of them: ``*`` is anything, ``?`` one character; all types if absent.
+        Pools are ``type@zone``.
+    vcpus, vms : int, optional
+        One of the two: the most vCPUs that the VMs have together, or the most VMs, at the same time.
+    """
+
+    market: Market
+    types: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
+    vcpus: Annotated[int, Field(ge=0, le=10**9), INTEGRAL] | None = None
+    vms: Annotated[int, Field(ge=0, le=10**9), INTEGRAL] | None = None
+
+    @property
+    def most(self) -> int:
+        """The most vCPUs or VMs."""
+        return (self.vms or 0) if self.vcpus is None else self.vcpus
+
+    def raised(self, more: int) -> Quota:
+        """Return the limit with so many more vCPUs or VMs."""
+        return self.model_copy(update={"vms" if self.vcpus is None else "vcpus": self.most + more})
+
+    def weight(self, vm_type: VmType, market: Market) -> int:
+        """Return what a VM counts: its vCPUs, or 1; 0 if it does not count here."""
+        if market != self.market or not (self.types is None or any(matches(vm_type.name, one) for one in self.types)):
+            return 0
+        return 1 if self.vcpus is None else vm_type.vcpus
+
+    def __str__(self) -> str:
+        types = "" if self.types is None else f" of {', '.join(self.types)}"
+        return f"{self.most} {'VMs' if self.vcpus is None else 'vCPUs'}{types} {self.market}"
+
+
+def matches(name: str, pattern: str) -> bool:
+    """True if a name fits a pattern, in which ``*`` is anything and ``?`` one character."""
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
+
+
 class Limits(Record):
-    """Most VMs of each market at the same time, over all types.
+    """Most VMs at the same time, over several types.
 
     Attributes
     ----------
     max_spot, max_on_demand : int, optional
         Of the spot market, and on demand; no limit if absent.
+    quotas : tuple of Quota
+        Limits of groups of types.
     """
 
+    _refused_keys: ClassVar[Mapping[str, str]] = {
+        f"max_{name}_vcpus": f'is said by quotas: [{{"market": "{market}", "vcpus": ...}}]'
+        for name, market in (("spot", "spot"), ("on_demand", "on-demand"))
+    }
     max_spot: Annotated[int, Field(ge=0, le=10**9), INTEGRAL] | None = None
     max_on_demand: Annotated[int, Field(ge=0, le=10**9), INTEGRAL] | None = None
+    quotas: Annotated[tuple[Quota, ...], Field(strict=False)] = ()
 
-    def of(self, market: Market) -> int | None:
-        """Limit of a market."""
-        return self.max_spot if market == "spot" else self.max_on_demand
+    def of_groups(self) -> Iterator[tuple[str, Quota]]:
+        """All limits of VMs of several types, with their names; those of markets are quotas of all types."""
+        if self.max_spot is not None:
+            yield f"limits.max_spot ({self.max_spot})", Quota(market="spot", vms=self.max_spot)
+        if self.max_on_demand is not None:
+            yield f"limits.max_on_demand ({self.max_on_demand})", Quota(market="on-demand", vms=self.max_on_demand)
+        for number, quota in enumerate(self.quotas):
+            yield f"limits.quotas[{number}] ({quota})", quota
+
+    def most_vms(self, vm_type: VmType, market: Market) -> int:
+        """Return the most VMs of a type in a market, where it is offered: by the limits of its offer and its groups."""
+        weights = ((quota.weight(vm_type, market), quota.most) for _, quota in self.of_groups())
+        return min([vm_type.offers[market].limit, *(most // weight for weight, most in weights if weight)])
+
+
+class GroupLimit(NamedTuple):
+    """A limit of what a plan may rent of several offers together.
+
+    Attributes
+    ----------
+    name : str
+        Its name among the limits, with its value.
+    weights : array of int, shape (n_offers,)
+        Weight of a VM of each offer; 0 for those that do not count.
+    most : int
+        Most that the VMs of a plan may weigh: less the machines that exist.
+    """
+
+    name: str
+    weights: IntArray
+    most: int
 
 
 class Objective(Record):
@@ -436,8 +529,8 @@ class RentalOffer:
     price_usd_per_hour : float
         Price of one VM.
     limit : int
-        VMs that a plan may rent at once: the offer's limit and the market's, less the machines that exist; 0 if the
-        instance does not allow the market.
+        VMs that a plan may rent at once: by the offer's limit and those of its groups, less the machines that exist; 0
+        if the instance does not allow the market.
     vcpus, memory_kb : int
         Slots of a VM, which are its cores where no task has several, and its memory in whole KB; see `Slots`.
     listed_as : int, optional
@@ -571,7 +664,8 @@ BASELINE = 1
 def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatArray:
     """Run time of each group on each VM type as given, shape (n_groups, n_types); infinite if it cannot run.
 
-    A task that asks for an architecture has no run time on types of another, whatever is given.
+    Those of a pool are those of its type. A task that asks for an architecture has no run time on types of another,
+    whatever is given.
 
     Parameters
     ----------
@@ -580,7 +674,7 @@ def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatAr
     vm_types : sequence of VmType
         The catalogue.
     """
-    names = [vm_type.name for vm_type in vm_types]
+    names = [vm_type.instance_type for vm_type in vm_types]
     table = np.empty((len(tasks), len(names)))
     given = np.fromiter((bool(task.runtime_s) for task in tasks), bool, len(tasks))
     by_name = [task.runtime_s for task in tasks if task.runtime_s]

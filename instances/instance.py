@@ -28,11 +28,13 @@ from .entries import (
     Checkpoints,
     CloudName,
     Goal,
+    GroupLimit,
     Limits,
     Machine,
     Market,
     Objective,
     Provenance,
+    Quota,
     RentalOffer,
     Slots,
     SurvivalOption,
@@ -59,11 +61,13 @@ from .instance_checks import (
     header_issues,
     machine_issues,
     market_issues,
+    quota_issues,
     size_issues,
     task_issues,
     tasks_are_right,
     type_issues,
 )
+from .pools import with_pools
 
 INSTANCE_FORMAT: Literal["spotbag.instance/1"] = "spotbag.instance/1"
 _FEW_TASKS = 100
@@ -170,9 +174,10 @@ class Instance(WholeDocument):
         ``d_spot_rule``.
     d_spot_rule : {"paper"}, optional
         Where ``d_spot_s`` is absent: ``paper`` is Algorithm 1 of HADS (`spotbag.estimate_d_spot`).
-    survive : {"one-type", "blackout", "each", "none"}, optional
-        What a plan must be able to lose and still be done by the deadline: any one spot type, any of them at once, or
-        any VMs, each at a moment of its own. If absent, ``one-type`` where there is such a plan.
+    survive : {"one-type", "one-pool", "blackout", "each", "none"}, optional
+        What a plan must be able to lose and still be done by the deadline: any one spot type, in all zones or in one;
+        any of them at once; or any VMs, each at a moment of its own. If absent, ``one-type`` where there is such a
+        plan.
     late : {"least"}, optional
         Where no plan ends all tasks in time: a plan with as few late as can be, by weight, then as little late as can
         be, and then the best one by the objective. Without it there is none, and tasks that take longer than the
@@ -191,7 +196,7 @@ class Instance(WholeDocument):
     checkpoint : Checkpoints, optional
         Tasks on spot VMs take checkpoints if present.
     limits : Limits
-        Most VMs of each market.
+        Most VMs of each market, and of quotas.
     markets : tuple of {"spot", "on-demand"}
         Markets that may be used.
     objective : Objective
@@ -261,10 +266,15 @@ class Instance(WholeDocument):
             left, before = ({vm_type.name for vm_type in some} for some in (types, self.vm_types))
             named = {name for task in self.task_rows for name in task.runtime_s or ()}
             named |= {machine.type for machine in self.machines}
-            gone = [vm_type for vm_type in self.vm_types if vm_type.name in named - left]
+            gone = [vm_type for vm_type in self.vm_types if {vm_type.name, vm_type.instance_type} & (named - left)]
+            gone = [vm_type for vm_type in gone if vm_type.name not in left]
             if left & before:
                 changes["vm_types"] = (*types, *map(withdrawn, gone))
         return super().replace(**changes)
+
+    @classmethod
+    def _of_fields(cls, document: Mapping[str, Any], source: str) -> Self:
+        return super()._of_fields(with_pools(document), source)
 
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
@@ -285,6 +295,8 @@ class Instance(WholeDocument):
             yield from objective_issues(self.objective, "objective")
         if concerns(changed, "vm_types", "limits", "markets", "machines") and not self.machines:
             yield from market_issues(self.vm_types, self.limits, self.markets)
+        if concerns(changed, "limits"):
+            yield from quota_issues(self.vm_types, self.limits.quotas)
         if concerns(changed, "vm_types"):
             yield from type_issues(list(enumerate(self.vm_types)))
         if concerns(changed, "vm_types", "tasks", "machines") and int(self.cores.max()) > 1:
@@ -466,14 +478,15 @@ class Instance(WholeDocument):
     def _listed_offers(self) -> Iterator[RentalOffer]:
         index = 0
         existing = self.existing_vms
+        quotas = [(quota, self._left_of(quota)) for _, quota in self.limits.of_groups()]
         for type_index, vm_type in enumerate(self.vm_types):
             for market in MARKETS:
                 offer = vm_type.offers.get(market)
                 if offer is None:
                     continue
-                cap = self.market_limit(market)
                 limit = max(offer.limit - existing[vm_type.name, market], 0)
-                limit = limit if cap is None else min(cap, limit)
+                weights = ((quota.weight(vm_type, market), left) for quota, left in quotas)
+                limit = min([limit, *(left // weight for weight, left in weights if weight)])
                 slots, memory_kb = self.slots.of_type(vm_type)
                 yield RentalOffer(
                     index=index,
@@ -487,19 +500,28 @@ class Instance(WholeDocument):
                 )
                 index += 1
 
-    def market_limit(self, market: Market) -> int | None:
-        """Most VMs of a market that a plan may rent: the limit less the machines that exist; None without a limit."""
-        cap = self.limits.of(market)
-        return cap if cap is None else max(cap - self.existing_vms[market], 0)
+    def _left_of(self, quota: Quota) -> int:
+        """Part of a quota that the machines that exist leave."""
+        weights = {vm_type.name: quota.weight(vm_type, quota.market) for vm_type in self.vm_types}
+        there = sum(weights[machine.type] for machine in self.machines if machine.market == quota.market)
+        return max(quota.most - there, 0)
 
     @cached_property
-    def existing_vms(self) -> Counter[Any]:
-        """Numbers of existing machines, by type and market, and by market alone."""
-        by_offer = Counter((machine.type, machine.market) for machine in self.machines)
-        existing: Counter[Any] = Counter(by_offer)
-        for (_, market), count in by_offer.items():
-            existing[market] += count
-        return existing
+    def group_limits(self) -> tuple[GroupLimit, ...]:
+        """Limits of several offers together: of markets, and quotas."""
+        return tuple(
+            GroupLimit(
+                name,
+                read_only(np.array([quota.weight(offer.vm_type, offer.market) for offer in self.offers])),
+                self._left_of(quota),
+            )
+            for name, quota in self.limits.of_groups()
+        )
+
+    @cached_property
+    def existing_vms(self) -> Counter[tuple[str, str]]:
+        """Numbers of existing machines, by type and market."""
+        return Counter((machine.type, machine.market) for machine in self.machines)
 
     @cached_property
     def machine_open(self) -> BoolArray:

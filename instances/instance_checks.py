@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,10 +20,12 @@ from .entries import (
     Limits,
     Machine,
     Market,
+    Quota,
     Slots,
     Task,
     VmType,
     due_s,
+    matches,
     memory_beside_cores,
     type_memory_kb,
 )
@@ -132,14 +134,26 @@ def _is_task(name: str, counts: Mapping[str, int]) -> bool:
     return counts.get(name) == 1 or (count > 1 and 1 <= copy <= count and str(copy) == number)
 
 
+def quota_issues(vm_types: Sequence[VmType], quotas: Sequence[Quota]) -> Iterator[Issue]:
+    """Faults of limits of several types."""
+    names = [vm_type.name for vm_type in vm_types]
+    for number, quota in enumerate(quotas):
+        if (quota.vcpus is None) == (quota.vms is None):
+            yield Issue(f"limits.quotas[{number}]", "needs exactly one of vcpus and vms")
+        for pattern in quota.types or ():
+            if not any(matches(name, pattern) for name in names):
+                rule = f"names no VM type of the catalogue ({', '.join(names[:8])})"
+                yield Issue(f"limits.quotas[{number}]", rule, "types", pattern)
+
+
 def market_issues(vm_types: Sequence[VmType], limits: Limits, markets: Sequence[Market]) -> Iterator[Issue]:
     """Faults of markets and their limits, with what is offered."""
     doubled = [market for market, times in Counter(markets).items() if times > 1]
     if doubled:
         yield Issue("", f"is named twice: {doubled[0]}", "markets")
     offered = {market for vm_type in vm_types for market in vm_type.offers}
-    open_markets = [market for market in markets if market in offered and limits.of(market) != 0]
-    if not open_markets:
+    closed = {quota.market for _, quota in limits.of_groups() if quota.types is None and 0 in (quota.vcpus, quota.vms)}
+    if not {*markets} & offered - closed:
         yield Issue(
             "",
             f"nothing can be rented: the VM types are offered {' and '.join(sorted(offered))}, "
@@ -156,6 +170,12 @@ def type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
     """Faults of VM types, some of which may be missing."""
     yield from duplicates("vm_types", "name", ((index, vm_type.name) for index, vm_type in vm_types))
     for index, vm_type in vm_types:
+        if vm_type.zones is not None:
+            rule = "are of its spot prices; it has no spot offer"
+            yield Issue(f"vm_types[{index}]", rule, "zones", item=vm_type.name)
+        if vm_type.zone is not None and vm_type.name == vm_type.instance_type:
+            rule = f"is one of a pool, whose name is that of its type and '@{vm_type.zone}'"
+            yield Issue(f"vm_types[{index}]", rule, "zone", vm_type.zone, vm_type.name)
         if type_memory_kb(vm_type) < 1:
             rule = f"leaves nothing of the {vm_type.memory_mb:g} MB"
             yield Issue(f"vm_types[{index}]", rule, "reserved_mb", vm_type.reserved_mb, vm_type.name)
@@ -224,11 +244,12 @@ def tasks_are_right(
         return False
     n_given = np.fromiter((len(task.runtime_s or ()) for task in tasks), np.int64, len(tasks))
     has_base = np.fromiter((bool(task.base_runtime_s) for task in tasks), bool, len(tasks))
-    known = np.isfinite(given_runtime_s)
+    of_type = {vm_type.instance_type: index for index, vm_type in enumerate(vm_types)}
+    known = np.isfinite(given_runtime_s[:, [*of_type.values()]])
     if (has_base == (n_given > 0)).any() or (known.sum(axis=1) != n_given)[~has_base].any():
         return False
     fits = memory_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in vm_types])
-    shortest_s = np.where(known & fits, given_runtime_s, np.inf).min(axis=1)
+    shortest_s = np.where(np.isfinite(given_runtime_s) & fits, given_runtime_s, np.inf).min(axis=1)
     return bool((np.ceil(shortest_s * (1 - EXCESS)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
 
 
@@ -283,6 +304,10 @@ def _placement_issues(
 ) -> Iterator[Issue]:
     # Tables by type once: there may be many thousands of tasks.
     known = {vm_type.name: vm_type for vm_type in vm_types}
+    pools: dict[str, list[str]] = defaultdict(list)
+    for name, vm_type in known.items():
+        pools[vm_type.instance_type].append(name)
+    in_pools = pools.keys() != known.keys()
     sizes = {name: type_memory_kb(vm_type) for name, vm_type in known.items()}
     speeds = {name: vm_type.speed for name, vm_type in known.items()}
     largest_kb = max(sizes.values())
@@ -298,13 +323,15 @@ def _placement_issues(
         times = task.runtime_s
         if not times:
             times = {name: task.base_runtime_s / speed for name, speed in speeds.items()}
-        elif not times.keys() <= known.keys():
-            for name in [name for name in times if name not in known]:
-                rule = f"names no VM type of the catalogue ({', '.join(list(known)[:8])})"
+        elif not times.keys() <= pools.keys():
+            for name in [name for name in times if name not in pools]:
+                rule = f"names no VM type of the catalogue ({', '.join(list(pools)[:8])})"
                 yield Issue(where, rule, f"runtime_s.{name}", item=task.id)
-            times = {name: time for name, time in times.items() if name in known}
+            times = {name: time for name, time in times.items() if name in pools}
             if not times:
                 continue
+        if task.runtime_s and in_pools:
+            times = {pool: time for name, time in times.items() for pool in pools[name]}
         if task.architecture:
             times = {name: time for name, time in times.items() if architectures[name] == task.architecture}
             if not times:

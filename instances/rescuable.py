@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -9,8 +10,11 @@ import numpy as np
 
 from ..core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray, read_only
 from .entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
+from .group_limits import limits_of, most_worth, one_limit_each
 from .instance import Instance, RescueTime
 
+LOST_AT_ONCE: Mapping[str, Literal["pool", "type"]] = {"one-pool": "pool", "one-type": "type"}
+"""What is lost at one moment at some levels; at the others, all that is on spot VMs."""
 _OF_LATEST = {"duration_s", "sustained_s", "latest_end_s", "rescue_time"}
 """What follows from the latest ends of tasks."""
 _MOMENTS = 4
@@ -27,7 +31,7 @@ class RescuableInstance(Instance):
     ----------
     rescued_by_s : int
         By when what is lost is done again: the deadline of the bag, also where a plan is to end earlier.
-    lost_at_once : {"type", "market"}
+    lost_at_once : {"pool", "type", "market"}
         What goes down at one moment: all spot VMs of a type, or of all types.
     rescue_share : float
         Share of the time on demand that heuristics may count on: not all of it can be filled with whole tasks. Bounds
@@ -36,11 +40,11 @@ class RescuableInstance(Instance):
 
     leaves_time: ClassVar[bool] = True
     rescued_by_s: int
-    lost_at_once: Literal["type", "market"]
+    lost_at_once: Literal["pool", "type", "market"]
     rescue_share: float = 1.0
 
     @classmethod
-    def of(cls, instance: Instance, lost_at_once: Literal["type", "market"]) -> RescuableInstance:
+    def of(cls, instance: Instance, lost_at_once: Literal["pool", "type", "market"]) -> RescuableInstance:
         """Return an instance as one of this kind; spot VMs end early enough for the shortest task to be done again."""
         fields = {name: getattr(instance, name) for name in instance.model_fields_set | {"format"}}
         made = cls.model_construct(**fields, rescued_by_s=instance.deadline_s, lost_at_once=lost_at_once)
@@ -139,17 +143,16 @@ class RescuableInstance(Instance):
         spot = self.offer_is_spot
         if self.lost_at_once == "market":
             return [spot]
-        types = np.array([offer.type_index for offer in self.offers])
+        pools = [vm_type.name if self.lost_at_once == "pool" else vm_type.instance_type for vm_type in self.vm_types]
+        types = np.array([pools.index(pools[offer.type_index]) for offer in self.offers])
         return [spot & (types == number) for number in np.unique(types[spot]).tolist()]
 
     def _most_cores_on_demand(self) -> int:
         """Cores of regular VMs on demand, as many as may be rented."""
-        cores = [
-            offer.vcpus
-            for offer in _regular_offers(self)
-            for _ in range(min(offer.vm_type.offers["on-demand"].limit, self.n_tasks))
-        ]
-        return sum(sorted(cores, reverse=True)[: self.limits.max_on_demand])
+        offers = _regular_offers(self)
+        vcpus = np.array([float(offer.vcpus) for offer in offers])
+        vms = np.array([float(min(offer.vm_type.offers["on-demand"].limit, self.n_tasks)) for offer in offers])
+        return int(vcpus @ most_worth(vcpus, vms, one_limit_each(limits_of(self.limits, offers))))
 
     @cached_property
     def _least_on_demand_s(self) -> IntArray:
@@ -182,7 +185,7 @@ def _regular_offers(instance: Instance) -> list[RentalOffer]:
         offer
         for offer in instance.offers
         if offer.market == "on-demand" and not offer.burstable and offer.listed_as is None
-        if instance.machines or (offer.vm_type.offers["on-demand"].limit and instance.limits.max_on_demand != 0)
+        if instance.machines or instance.limits.most_vms(offer.vm_type, "on-demand")
     ]
 
 

@@ -156,7 +156,7 @@ class SpotWith(Record):
         A later deadline.
     checkpoint : Checkpoints, optional
         Checkpoints of the instance.
-    level : {"one-type", "blackout"}, optional
+    level : {"one-type", "one-pool", "blackout"}, optional
         Less that is survived.
     cost_usd : float
         Cost of a plan that was found then, survives and has spot VMs; no plan without them is as good.
@@ -173,7 +173,7 @@ class Survival(Record):
 
     Attributes
     ----------
-    level : {"one-type", "blackout", "each"}
+    level : {"one-type", "one-pool", "blackout", "each"}
         What goes down, for good or not: all spot VMs of any one type at one moment, of any types at one moment, or any
         spot VMs, each at a moment of its own.
     verdict : {"survives", "does-not-survive", "not-shown"}

@@ -64,6 +64,7 @@ def rented_table(schedule: Schedule) -> Table:
 
 LOSSES: dict[SurvivalLevel, str] = {
     "one-type": "any one spot type down for good",
+    "one-pool": "any one spot type in one zone down for good",
     "blackout": "any spot types down for good at once",
     "each": "any spot VMs down for good, each at a moment of its own",
 }

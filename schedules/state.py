@@ -756,7 +756,7 @@ class _Remaining:
 _ENTRY = attrgetter("core", "start_s", "end_s", "mode")
 _RUNNING = ("task", "core", "start_s", "mode")
 _VM = attrgetter("id", "type", "market", "status", "ready_s", "paid_until_s", "credits", "running")
-_OF_MACHINES = ("offers", "existing_vms")
+_OF_MACHINES = ("offers", "existing_vms", "group_limits")
 _FLEETS, _MOST_FLEETS = "_offers_beside_machines", 100
 _OF_OFFERS = ("offer_is_burstable", "offer_price_usd_per_s", "offer_is_spot", "bills", "rents")
 

@@ -128,13 +128,17 @@ class ExecutionAudit:
     def _count(self, event: dict[str, Any], vm: _Vm) -> None:
         """Count a VM that is rented from now on against its limits."""
         self.living[vm.type.name, vm.market] += 1
-        of_market = sum(number for (_, market), number in self.living.items() if market == vm.market)
-        for there, most in (
-            (self.living[vm.type.name, vm.market], vm.type.limits[vm.market]),
-            (of_market, self.facts.market_limits[vm.market]),
-        ):
-            if most is not None and there > most:
-                message = f"{_described(event)}: {there} VMs where the limit is {most}"
+        types = self.facts.types
+        counts = [(self.living[vm.type.name, vm.market], vm.type.limits[vm.market], "VMs")]
+        for quota in self.facts.quotas:
+            if quota.counts(vm.type.name, vm.type.whole.vcpus, vm.market):
+                each = (
+                    n * quota.counts(name, types[name].whole.vcpus, market) for (name, market), n in self.living.items()
+                )
+                counts.append((sum(each), quota.most, quota.unit))
+        for there, most, unit in counts:
+            if there > most:
+                message = f"{_described(event)}: {there} {unit} where the limit is {most}"
                 self._find("limit", event["vm"], there - most, "VMs", message)
 
     def _change(self, event: dict[str, Any], vm: _Vm) -> None:

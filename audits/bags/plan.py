@@ -36,6 +36,7 @@ from ...schedules.documents import (
 )
 from ...schedules.schedule import Schedule
 from ..facts import SURVIVAL_RULES, Violation, exact, rounded_up
+from ..quotas import quota_rules
 from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact_interval_and_dump_s, exact_run_time_s, interval_s, size_kb
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def check(
     d_spot_s : int, optional
         D_spot, for an instance that does not give it. If neither does, that of the plan, else the deadline, unless the
         instance asks for the estimate of Algorithm 1 of HADS.
-    survive : {"one-type", "blackout", "each"}, optional
+    survive : {"one-type", "one-pool", "blackout", "each"}, optional
         Level at which survival is judged; that of the plan's own certificate, if it has one, is judged in any case.
     state : State, optional
         What has happened so far, if the plan is for what that leaves of the instance. Times of the plan, ``d_spot_s``
@@ -440,22 +441,19 @@ class _Checker:
             if offer is not None and count > offer.limit:
                 message = f"{count} {name} {market} VMs, {count - offer.limit} over the limit of {offer.limit}"
                 yield Violation("limit", f"{name} {market}", count - offer.limit, "VMs", message)
-        by_market: Counter[Market] = Counter([market for _, market in new])
-        for (_, market), count in existing.items():
-            if by_market[market]:
-                by_market[market] += count
-        caps: dict[Market, int | None] = {
-            "spot": self.instance.limits.max_spot,
-            "on-demand": self.instance.limits.max_on_demand,
-        }
-        for market, count in by_market.items():
-            cap = caps[market]
+        for market, count in Counter([market for _, market in new]).items():
             if market not in self.instance.markets:
                 message = f"{count} {market} VMs, a market that the instance does not allow"
                 yield Violation("limit", market, count, "VMs", message)
-            elif cap is not None and count > cap:
-                message = f"{count} {market} VMs, {count - cap} over the limit of {cap}"
-                yield Violation("limit", market, count - cap, "VMs", message)
+        vcpus = {name: vm_type.vcpus for name, vm_type in self.types.items()}
+        for quota in quota_rules(self.instance.limits.model_dump()):
+            weights = {kind: quota.counts(kind[0], vcpus.get(kind[0], 0), kind[1]) for kind in {*new, *existing}}
+            if any(weights[kind] for kind in new):
+                count = sum(weights[kind] for kind in new) + sum(n * weights[kind] for kind, n in existing.items())
+                if count > quota.most:
+                    over = count - quota.most
+                    message = f"{count} {quota.name} {quota.unit}, {over} over the limit of {quota.most}"
+                    yield Violation("limit", quota.name, over, quota.unit, message)
 
     def _task(self, placed: PlacedTask) -> Iterator[Violation]:
         """Checks of one task on its own."""

@@ -114,7 +114,7 @@ class Bag:
     @cached_property
     def given_s(self) -> FloatArray:
         """Run time that each entry gives for each type, shape (n_entries + 1, n_types + 1); NaN where it gives none."""
-        names = [vm_type.name for vm_type in self.vm_types]
+        names = [_run_time_key(vm_type) for vm_type in self.vm_types]
         return np.array([[*[times.get(name, math.nan) for name in names], math.nan] for times in self.run_times])
 
     @cached_property
@@ -153,7 +153,8 @@ class Bag:
                 explicit = self.given_s[entry, vms.type_numbers[plan.task_vm]]
             else:
                 times = map(self.run_times.__getitem__, entry.tolist())
-                types = map(vms.type_names.__getitem__, plan.task_vm.tolist())
+                keys = [*map(_run_time_key, self.vm_types), ""]
+                types = map(keys.__getitem__, vms.type_numbers[plan.task_vm].tolist())
                 explicit = np.array([seconds.get(name, math.nan) for seconds, name in zip(times, types, strict=True)])
             given, speed = np.where(by_type, explicit, given), np.where(by_type, 1.0, speed)
         if self.architectures is not None:
@@ -176,7 +177,7 @@ class Bag:
         """Run time of each entry on a type in whole seconds, shape (n_entries,); infinite if it cannot run there."""
         given = self.base_s[:-1] / vm_type.speed
         by_type = np.flatnonzero(np.isnan(given))
-        given[by_type] = [self.run_times[index].get(vm_type.name, math.nan) for index in by_type.tolist()]
+        given[by_type] = [self.run_times[index].get(_run_time_key(vm_type), math.nan) for index in by_type.tolist()]
         if self.architectures is not None:
             asked = self.architectures[:-1]
             given[(asked != "") & (asked != (vm_type.architecture or ""))] = math.nan
@@ -228,8 +229,8 @@ class Vms:
         number = {vm_type.name: index for index, vm_type in enumerate(instance.vm_types)}
         self.kinds: list[tuple[str, Market]] = [(vm.type, vm.market) for vm in plan.vms]
         self.numbers = np.arange(len(plan.vms))
-        self.type_names = [*[name for name, _ in self.kinds], *([""] * (len(plan.vm_names) - len(plan.vms)))]
-        self.type_numbers = types = np.array([number.get(name, -1) for name in self.type_names], dtype=np.int64)
+        names = [*[name for name, _ in self.kinds], *([""] * (len(plan.vm_names) - len(plan.vms)))]
+        self.type_numbers = types = np.array([number.get(name, -1) for name in names], dtype=np.int64)
         self.known = np.arange(len(types)) < len(plan.vms)
         self.of_known_type = types >= 0
         vcpus, sizes, speeds, baselines, burstable = [], [], [], [], []
@@ -339,8 +340,13 @@ def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:
     if task.runtime_s is None:
         assert task.base_runtime_s is not None
         return rounded_up(exact(task.base_runtime_s) / exact(vm_type.speed))
-    given = task.runtime_s.get(vm_type.name)
+    given = task.runtime_s.get(_run_time_key(vm_type))
     return None if given is None else rounded_up(exact(given))
+
+
+def _run_time_key(vm_type: VmType) -> str:
+    """Name that run times have for a type: that of a pool without its zone."""
+    return vm_type.name if vm_type.zone is None else vm_type.name[: -len(vm_type.zone) - 1]
 
 
 def _rounded_up(values: FloatArray) -> tuple[FloatArray, BoolArray]:

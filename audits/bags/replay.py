@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...core.wording import counted
+from ...instances.entries import MARKETS
 from ...traces.trace import Trace
 from ..facts import NOISE, InstanceFacts, TypeFacts, round_up
 from ..vm_audit import Event, TaskBook, described
@@ -226,10 +227,10 @@ class PlanAudit(SecondsAudit):
         super()._check_limits(event, vm, strict)
         if self.interrupts:
             return
-        name, there = vm.type.name, sum(self.living_by_market.values())
+        name, there = vm.type.name, self.living.total()
         of_type = sum(self.living[name, market] for market in vm.type.limits) - sum(vm.type.limits.values())
-        caps = list(self.facts.market_limits.values())
-        in_all = 0 if None in caps else there - sum(cap for cap in caps if cap is not None)
+        caps = {quota.name: quota.most for quota in self.facts.quotas if quota.name == quota.market}
+        in_all = there - sum(caps.values()) if len(caps) == len(MARKETS) else 0
         over = max(of_type, in_all)
         if over > 0:
             message = f"{described(event)}: {over} over what the limits of all markets allow together"

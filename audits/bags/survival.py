@@ -82,23 +82,23 @@ class Judge:
 
         Parameters
         ----------
-        level : {"one-type", "blackout", "each"}
+        level : {"one-type", "one-pool", "blackout", "each"}
             What goes down.
 
         Returns
         -------
         Survival
             The verdict. If the plan survives, the most that the bill comes to with the rescues that were found, and at
-            ``one-type`` also if any types go down at once; no less than on a day on which nothing is lost. If not,
-            ``worst_at_s`` and ``worst_types`` are a moment that is beyond rescue, or one for which none was found, and
-            ``reason`` says why. It holds no rescue.
+            ``one-type`` and ``one-pool`` also if any go down at once; no less than on a day on which nothing is lost.
+            If not, ``worst_at_s`` and ``worst_types`` are a moment that is beyond rescue, or one for which none was
+            found, and ``reason`` says why. It holds no rescue.
         """
         everything = self.losses.spot_types
         if level == "blackout":
             return self._together(everything)
         if level == "each":
             return self._each()
-        found = [self._together((name,)) for name in everything]
+        found = [self._together(group) for group in self.losses.groups(level)]
         for verdict in ("does-not-survive", "not-shown"):
             for one in found:
                 if one.verdict == verdict:
@@ -251,7 +251,7 @@ class _Blocks:
         own = tuple(place.own for place in best if place.own is not None)
         new = Counter(place.type for place in best if place.own is None)
         counts = tuple(new[kind] for kind in range(len(types)))
-        evened = earliest_ends(lost, types, AvailableVms(fleet.at_s, fleet.ready_s, own, counts, sum(counts)), by_s)
+        evened = earliest_ends(lost, types, AvailableVms(fleet.at_s, fleet.ready_s, own, counts, ()), by_s)
         return [best] if evened is None else [best, evened]
 
 
@@ -290,10 +290,7 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
     kinds = list(_from_s(fleet, len(losses.types)))
     least_s = np.array(lost.left_s, dtype=np.int64)[:, kinds].min(axis=1)
     own_s = np.array([max(by_s - from_s, 0) for own in fleet.own for from_s in own.core_from_s], dtype=np.int64)
-    n_new, rest = 0, fleet.most_new
-    for kind in sorted(range(len(losses.types)), key=lambda kind: -losses.types[kind].vcpus):
-        vms = max(min(rest, fleet.new[kind]), 0)
-        n_new, rest = n_new + vms * losses.types[kind].vcpus, rest - vms
+    n_new = fleet.most([found.vcpus for found in losses.types])
     room_s, work_s = n_new * window_s + int(own_s.sum()), int(least_s.sum())
     if work_s > room_s:
         return f"what is lost needs at least {work_s:,} core-seconds, and {room_s:,} can be had"
@@ -315,11 +312,9 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
 
 def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: IntArray, by_s: int) -> str | None:
     """Message for lost tasks that need more memory-seconds than are available; None if there are enough."""
-    types, rest = losses.types, fleet.most_new
+    types = losses.types
     room = sum(types[own.type].size_kb * max(by_s - min(own.core_from_s), 0) for own in fleet.own)
-    for kind in sorted(range(len(types)), key=lambda kind: -types[kind].size_kb):
-        vms = max(min(rest, fleet.new[kind]), 0)
-        room, rest = room + vms * types[kind].size_kb * (by_s - fleet.ready_s), rest - vms
+    room += fleet.most([found.size_kb for found in types]) * (by_s - fleet.ready_s)
     needed = sum(need_kb * seconds for need_kb, seconds in zip(lost.need_kb, least_s.tolist(), strict=True))
     if needed <= room:
         return None
@@ -331,7 +326,7 @@ def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: Int
 
 def _from_s(fleet: AvailableVms, n_types: int) -> dict[int, int]:
     """From when on a core of each type may be had, of the types of which one may be."""
-    found = {kind: fleet.ready_s for kind in range(n_types) if fleet.most_new > 0 and fleet.new[kind] > 0}
+    found = {kind: fleet.ready_s for kind in range(n_types) if fleet.may_be_had({kind: 1})}
     for own in fleet.own:
         found[own.type] = min(found.get(own.type, min(own.core_from_s)), *own.core_from_s)
     return found

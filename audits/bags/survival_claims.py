@@ -43,7 +43,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
     if claimed.verdict == "survives":
         single = tuple((name,) for name in losses.spot_types)
         together = single if len(single) < 2 else (*single, losses.spot_types)
-        groups = single if claimed.level == "one-type" else together
+        groups = losses.groups(claimed.level) if claimed.level in ("one-type", "one-pool") else together
         # Stated costs and slack are compared with bounds, not with rescues found here: a better one may exist.
         yield from _cheaper_than_the_plan(losses, claimed)
         yield from _cheaper_than_can_be(losses, claimed.worst_cost_usd, groups, "worst_cost_usd")
@@ -51,7 +51,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
             yield from _later_than_said(losses, claimed.least_slack_s or 0, groups)
         yield from _cheaper_than_can_be(losses, claimed.blackout_cost_usd, together, "blackout_cost_usd")
         lasting = claimed.blackout_cost_usd is not None and judge.judge("blackout").verdict == "does-not-survive"
-        if lasting and claimed.level == "one-type":
+        if lasting and claimed.level in ("one-type", "one-pool"):
             message = f"the plan states a bill for {LOSSES['blackout']}, which it does not survive"
             yield Violation("survival-claim", "blackout_cost_usd", 1, "plans", message)
     # This plan is one without a demand as well, so the cheapest of those cannot cost more.
@@ -177,7 +177,10 @@ class _Stored:
         """Judge the rescue by all rules."""
         rescue, losses = self.rescue, self.losses
         types = set(rescue.types)
-        if not types <= set(losses.spot_types) or (self.claimed.level == "one-type" and len(types) != 1):
+        alone = self.claimed.level in ("one-type", "one-pool")
+        if not types <= set(losses.spot_types) or (
+            alone and not any(types <= {*group} for group in losses.groups(self.claimed.level))
+        ):
             message = f"the rescue is one of {', '.join(rescue.types)}; the level is {self.claimed.level}"
             yield Violation("rescue-task", "", 1, "rescues", message)
         yield from self._vms()
@@ -221,7 +224,6 @@ class _Stored:
         losses = self.losses
         own_end_s = {self.numbers[vm.id]: vm.end_s for vm in self.vms.values() if not vm.new and vm.id in self.numbers}
         new = [vm for vm in self.vms.values() if vm.new]
-        cap = losses.instance.limits.max_on_demand
         for at_s in sorted({self._requested_s(vm) for vm in new}):
             counts = Counter(
                 losses.market_type[number][0]
@@ -235,10 +237,12 @@ class _Stored:
                 if over > 0 and rented[found.name]:  # machines may be more than a limit: that is no fault of the rescue
                     message = f"{count} {found.name} on demand at {at_s:,} s, {over} over the limit of {found.limit}"
                     yield Violation("rescue-limit", found.name, over, "VMs", message)
-            if cap is not None and counts.total() > cap:
-                over = counts.total() - cap
-                message = f"{counts.total()} VMs on demand at {at_s:,} s, {over} over the limit of {cap}"
-                yield Violation("rescue-limit", "on-demand", over, "VMs", message)
+            for quota in losses.quotas:
+                count = losses.on_demand_weight(quota, counts)
+                if count > quota.most and losses.on_demand_weight(quota, rented):
+                    over = count - quota.most
+                    message = f"{count} {quota.unit} on demand at {at_s:,} s, {over} over the limit of {quota.most}"
+                    yield Violation("rescue-limit", quota.name, over, quota.unit, message)
 
     def _tasks(self) -> Iterator[Violation]:
         losses, at_s, plan = self.losses, self.rescue.at_s, self.losses.plan

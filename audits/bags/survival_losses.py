@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,6 +19,7 @@ from ...instances.clouds import cloud_of
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
 from ..facts import exact, rounded_up, slots_of
+from ..quotas import QuotaRule, quota_rules
 from .plan_arrays import Bag, exact_interval_and_dump_s, size_kb
 
 NEVER_S = 2**40
@@ -72,15 +73,36 @@ class AvailableVms:
         VMs of the plan.
     new : tuple of int, shape (n_types,)
         VMs of each type that may be rented.
-    most_new : int
-        Most of them together.
+    groups : tuple of (tuple of int, int)
+        Of each limit of several types: what a VM of each type counts, and how much is left.
     """
 
     at_s: int
     ready_s: int
     own: tuple[OwnVm, ...]
     new: tuple[int, ...]
-    most_new: int
+    groups: tuple[tuple[tuple[int, ...], int], ...]
+
+    def may_be_had(self, counts: Mapping[int, int]) -> bool:
+        """True if so many new VMs of the types may be rented together."""
+        if any(count > self.new[kind] for kind, count in counts.items()):
+            return False
+        sums = ((sum(count * weights[kind] for kind, count in counts.items()), left) for weights, left in self.groups)
+        return all(not weight or weight <= left for weight, left in sums)
+
+    def most(self, worth: Sequence[int]) -> int:
+        """Upper bound of what new VMs are worth together, by the limit of each type, and by each limit of several."""
+        kinds, new = range(len(worth)), [max(number, 0) for number in self.new]
+        bounds = [sum(worth[kind] * new[kind] for kind in kinds)]
+        for weights, left in self.groups:
+            counted = [kind for kind in kinds if weights[kind]]
+            total, left = Fraction(sum(worth[kind] * new[kind] for kind in kinds if not weights[kind])), max(left, 0)
+            dearest_first = [Fraction(-worth[kind], weights[kind] or 1) for kind in kinds]
+            for kind in sorted(counted, key=dearest_first.__getitem__):
+                vms = min(Fraction(new[kind]), Fraction(left, weights[kind]))
+                total, left = total + worth[kind] * vms, left - int(vms * weights[kind])
+            bounds.append(int(total))
+        return min(bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +197,8 @@ class Losses:
         self.stays = bag.outside.get("on-demand", np.zeros(len(bag.need_kb), dtype=bool))[self.entry]
         whole = [np.where(self.stays, NEVER_S, self.run_s[found.name][self.entry]) for found in self.types]
         self.whole_s = np.stack(whole, axis=1) if whole else np.zeros((len(self.entry), 0), dtype=np.int64)
+        self.quotas = [quota for quota in quota_rules(self.instance.limits.model_dump()) if quota.market == "on-demand"]
+        self.vcpus = {vm_type.name: vm_type.vcpus for vm_type in self.instance.vm_types}
         self._marks: dict[tuple[int, str, int], list[int]] = {}
         self._rows: dict[tuple[str, ...], IntArray] = {}
 
@@ -197,6 +221,17 @@ class Losses:
                 yield RescueType(vm_type.name, slots, room_kb, offer.limit, usd_per_s, binds)
 
     # ---------------------------------------------------------------------------------------------------- what is lost
+
+    def groups(self, level: str) -> tuple[tuple[str, ...], ...]:
+        """Types that go down at one moment: each pool alone, or all pools of a type."""
+        if level == "one-pool":
+            return tuple((name,) for name in self.spot_types)
+        zones = {vm_type.name: vm_type.zone for vm_type in self.instance.vm_types}
+        groups: dict[str, list[str]] = {}
+        for name in self.spot_types:
+            zone = zones[name]
+            groups.setdefault(name if zone is None else name[: -len(zone) - 1], []).append(name)
+        return tuple(map(tuple, groups.values()))
 
     def rows_of(self, types: Collection[str]) -> IntArray:
         """Rows of the tasks on spot VMs of some types, by their ends."""
@@ -298,16 +333,25 @@ class Losses:
         ready_s = at_s + self.overhead_s
         alive = [number for number in self.on_demand if self.vm_end_s[number] > at_s]
         counts = Counter(self.market_type[number][0] for number in alive)
+        groups = tuple(
+            (
+                tuple(quota.counts(found.name, self.vcpus[found.name], "on-demand") for found in self.types),
+                quota.most - self.on_demand_weight(quota, counts),
+            )
+            for quota in self.quotas
+        )
         # Machines of a state may be more than the limit of their type: none of that may be rented, and no fewer others.
         new = tuple(max(found.limit - counts[found.name], 0) for found in self.types)
-        cap = self.instance.limits.max_on_demand
-        most_new = sum(new) if cap is None else min(sum(new), cap - len(alive))
         own = tuple(
             OwnVm(number, self.type_number[name], tuple(max(end_s, ready_s) for end_s in self.core_end_s[number]))
             for number in alive
             if (name := self.market_type[number][0]) in self.type_number and number not in self.closed
         )
-        return AvailableVms(at_s, ready_s, own, new, most_new)
+        return AvailableVms(at_s, ready_s, own, new, groups)
+
+    def on_demand_weight(self, quota: QuotaRule, counts: Mapping[str, int]) -> int:
+        """Count of numbers of VMs on demand, by type, in a limit of several types."""
+        return sum(number * quota.counts(name, self.vcpus[name], "on-demand") for name, number in counts.items())
 
     def _core_ends_s(self) -> dict[int, list[int]]:
         """From when on the cores of each of the plan's VMs that may take over are free."""

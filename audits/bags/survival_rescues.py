@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -101,7 +102,8 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
 
     for own in fleet.own:
         add(_place(types, own.type, own, fleet.ready_s))
-    new, most_new, kinds = list(fleet.new), fleet.most_new, range(len(types))
+    rented, kinds = Counter[int](), range(len(types))
+    may_open = [fleet.may_be_had({kind: 1}) for kind in kinds]
     # Greedy: a rescue that is found proves survival, and one that is missed proves nothing. So speed matters more.
     for number, (left_s, need_kb) in enumerate(zip(lost.left_s, lost.need_kb, strict=True)):
         best_end, best_kind, best = by_s + 1, -1, 0
@@ -111,7 +113,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
                 continue
             at, start_s = 0, fleet.ready_s
             # A new VM of the type starts no later than any that is in use, as long as one can be had.
-            if new[kind] > 0 and most_new > 0:
+            if may_open[kind]:
                 at = -1
             elif not heaps[kind]:
                 continue
@@ -124,8 +126,8 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
         if best_kind < 0:
             return None
         if best < 0:
-            new[best_kind] -= 1
-            most_new -= 1
+            rented[best_kind] += 1
+            may_open = [fleet.may_be_had(rented + Counter({kind: 1})) for kind in kinds]
             place = _place(types, best_kind, None, fleet.ready_s)
             place.take(number, fleet.ready_s, best_end, need_kb)
             add(place)
@@ -191,14 +193,14 @@ def _places(
     """Offer VMs one after the other; a type is left once one of its VMs stays empty."""
     if own_first:
         yield from (_place(types, own.type, own, fleet.ready_s) for own in fleet.own)
-    most_new = fleet.most_new
+    rented: Counter[int] = Counter()
     for kind in order:
-        for _ in range(min(fleet.new[kind], most_new)):
+        while fleet.may_be_had(rented + Counter({kind: 1})):
             place = _place(types, kind, None, fleet.ready_s)
             yield place
             if not place.tasks:
                 break
-            most_new -= 1
+            rented[kind] += 1
     if not own_first:
         yield from (_place(types, own.type, own, fleet.ready_s) for own in fleet.own)
 

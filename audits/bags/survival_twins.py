@@ -86,9 +86,10 @@ class Twins:
             if counts[name] > losses.types[kind].limit:
                 limit = losses.types[kind].limit
                 return f"{counts[name]} VMs of {name} would be needed on demand at once, and the limit is {limit}"
-        cap = losses.instance.limits.max_on_demand
-        if losses.spot_types and cap is not None and len(spot) > cap:
-            return f"{len(spot)} VMs would be needed on demand at once, and the limit is {cap}"
+        for quota in losses.quotas if losses.spot_types else ():
+            needed = losses.on_demand_weight(quota, counts)
+            if needed > quota.most:
+                return f"{needed} {quota.unit} would be needed on demand at once, and the limit is {quota.most}"
         rows, by_s = losses.rows_of(losses.spot_types), losses.instance.deadline_s - losses.overhead_s
         for row in rows[losses.stays[rows]].tolist():
             return f"task {losses.plan.task_ids[row]!r} may not be on demand (markets), where its twin would be"
@@ -142,8 +143,7 @@ class Twins:
             loss_s = self._loss_s(row, at_s) if int(plan.task_start_s[row]) <= at_s else 0
             ends_s[vm] = max(ends_s.get(vm, 0), int(losses.vm_end_s[vm]), last_s + loss_s)
         counts = Counter(losses.type_number[losses.market_type[vm][0]] for vm in ends_s)
-        fits = len(ends_s) <= fleet.most_new and all(counts[kind] <= fleet.new[kind] for kind in counts)
-        if not fits or max(ends_s.values()) + losses.overhead_s > losses.instance.deadline_s:
+        if not fleet.may_be_had(counts) or max(ends_s.values()) + losses.overhead_s > losses.instance.deadline_s:
             return None
         billed_s = losses.overhead_s - at_s - losses.instance.boot_overhead_s
         paid = (

@@ -98,8 +98,8 @@ class _Programme(DivisibleProgramme):
         of_time = duals[n_groups : n_groups + len(self.time_rows)]
         of_cuts = duals[n_groups + len(self.time_rows) :]
         total = self.price.copy()
-        for (members, _), value in zip(self.time_rows, of_time, strict=True):
-            total[members] += value
+        for (weights, _), value in zip(self.time_rows, of_time, strict=True):
+            total += weights * value
         worth = np.zeros(n_offers)
         for (k, _, capacity), value in zip(self.cuts, of_cuts, strict=True):
             worth[k] += value * capacity

@@ -7,7 +7,7 @@ which each of its c_k cores bears one part in c_k. For a makespan of T seconds f
     sum a_g = n_g                                   (tasks of the class)
     sum w_jg e_gk a_g <= sum t / c_k                (for each weighting j of offer k: memory, and `simultaneous_tasks`)
     cores of offer k <= c_k n_k
-    sum_{k in market} cores / c_k <= n_market
+    sum w_mk cores / c_k <= n_m                     (for each limit m of several offers, of weights w_mk)
     l <= t <= min(T, L_k)
 
 is a relaxation: which cores make a VM, and when each task runs, is left open. On burstable VMs, tasks may be cut: for
@@ -16,10 +16,10 @@ S_k seconds of offer k, of which n_k min(T, L_k) are the most,
     sum e_gk x_gk <= cores S_k,   sum w_jg e_gk x_gk <= S_k,   sum e_gk x_gk <= 60 I_k n_k + r_k S_k
 
 with the least work e_gk of a task, I_k initial credits and r_k cores that are sustained. The linear programme is solved
-by generating patterns. For multipliers pi of the classes, mu of the weightings and sigma of the markets, the most that
+by generating patterns. For multipliers pi of the classes, mu of the weightings and sigma of such limits, the most that
 a core can gain until T is a knapsack, which says for all T at once
 
-    value(T) = wt (T + ready) + pi n - sigma n_market - sum_k c_k n_k max(0, gain_k(T) - sigma / c_k)
+    value(T) = wt (T + ready) + pi n - sigma n_m - sum_k c_k n_k max(0, gain_k(T) - sigma w_k / c_k)
 
 less what the seconds and the initial credits of burstable VMs are worth above their price, pi being no more than a task
 costs there,
@@ -42,11 +42,11 @@ from ...core.limits import LimitReached, checkpoint, count_work
 from ...core.quantities import NEARLY, TABLE_BYTES, BoolArray, FloatArray, IntArray
 from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
+from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound
 from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.task_classes import (
-    binding_market_limits,
     effective_cores,
     initial_work_s,
     least_work_s,
@@ -94,7 +94,8 @@ class _Cores(_Pool):
     """Patterns of the cores of an offer."""
 
     copies: IntArray
-    market_row: int
+    groups: list[tuple[int, int]]
+    """Limits of several offers that a VM counts in, and its weight there."""
     table: tuple[list[tuple[int, int]], BoolArray] = field(init=False, repr=False)
 
     @property
@@ -236,13 +237,12 @@ class CorePatternProgramme(PatternMaster):
         self.ready = instance.boot_overhead_s
         cost_weight, self.time_weight = objective_weights(instance)
         self.size = classes.size
-        self.caps = binding_market_limits(instance, offers)
-        rows = {market: row for row, (market, _) in enumerate(self.caps)}
+        self.group_limits = binding_limits(instance, offers)
         # Tasks of a class may weigh differently: what holds for the lightest holds for all.
         groups = [np.unique(instance.task_group[mine]) for mine in classes.tasks]
         self.cores: list[_Cores] = []
         self.burstable: list[_Burstable] = []
-        for offer, usd_per_s in zip(offers, least_usd_per_s(instance, offers).tolist(), strict=True):
+        for k, (offer, usd_per_s) in enumerate(zip(offers, least_usd_per_s(instance, offers).tolist(), strict=True)):
             cuts = configurations.weightings.get(offer.index, ())
             of_groups = [instance.memory_kb / offer.memory_kb, *(cut.weights / cut.capacity for cut in cuts)]
             work = least_work_s(instance, offer)
@@ -258,7 +258,9 @@ class CorePatternProgramme(PatternMaster):
             if offer.burstable:
                 self.burstable.append(_Burstable(*pool))
             else:
-                self.cores.append(_Cores(*pool, classes.size, rows.get(offer.market, -1)))
+                limits = enumerate(self.group_limits)
+                of_vm = [(row, int(weights[k])) for row, (weights, _) in limits if weights[k]]
+                self.cores.append(_Cores(*pool, classes.size, of_vm))
         self.first = configurations.makespan_s - self.ready
         self.last = max(instance.time_limit_s(offer.market) for offer in offers) - self.ready
         self.worst = worst_objective(instance)
@@ -305,7 +307,7 @@ class CorePatternProgramme(PatternMaster):
         return min(least, self.at_most) if self.cut else least
 
     def _build(self) -> None:
-        most = [float(entry.number) for entry in self.cores] + [float(cap) for _, cap in self.caps]
+        most = [float(entry.number) for entry in self.cores] + [most for _, most in self.group_limits]
         super().__init__(self.classes.size, most, self.worst, 2 * self.worst, primal=True)
         self.first_weighting = []
         for entry in self.cores:
@@ -368,9 +370,9 @@ class CorePatternProgramme(PatternMaster):
         vcpus = entry.offer.vcpus
         work = entry.weights[:, nonzero] @ (counts[nonzero] * entry.seconds[nonzero])
         rows, values = [len(self.size) + k], [1.0]
-        if entry.market_row >= 0:
-            rows.append(len(self.size) + len(self.cores) + entry.market_row)
-            values.append(1.0 / vcpus)
+        for row, weight in entry.groups:
+            rows.append(len(self.size) + len(self.cores) + row)
+            values.append(weight / vcpus)
         rows += range(self.first_weighting[k], self.first_weighting[k] + len(work))
         values += ((end_s / vcpus - work) / max(self.last, 1)).tolist()
         self.add_pattern(entry.price / vcpus * end_s, counts, rows, values)
@@ -458,7 +460,7 @@ class CorePatternProgramme(PatternMaster):
         scale = self.scale
         prices = np.floor(np.minimum(duals[:n_classes], 2 * self.worst) * scale).astype(np.int64)
         of_cores = duals[n_classes : n_classes + n_cores] * scale
-        of_market = np.ceil(duals[n_classes + n_cores :][: len(self.caps)] * scale).astype(np.int64)
+        of_groups = np.ceil(duals[n_classes + n_cores :][: len(self.group_limits)] * scale).astype(np.int64)
         # Makespans that are too late for any plan of interest need no better value.
         low = np.flatnonzero(self.proved < self.ceiling)
         last_s = max(self.first + int(low[-1]) if len(low) else 0, end_s)
@@ -477,7 +479,7 @@ class CorePatternProgramme(PatternMaster):
         total = -of_start + sum(
             price * number for price, number in zip(prices.tolist(), self.size.tolist(), strict=True)
         )
-        total -= sum(price * cap for price, (_, cap) in zip(of_market.tolist(), self.caps, strict=True))
+        total -= sum(price * int(most) for price, (_, most) in zip(of_groups.tolist(), self.group_limits, strict=True))
         if abs(total) > NEVER:
             return 0, False
         n_values = last_s - self.first + 1
@@ -499,12 +501,12 @@ class CorePatternProgramme(PatternMaster):
             worth = np.where(able, prices - np.maximum(held, 0) - max(rate, 0) * seconds, -1)
             most_s = min(entry.most_s, int(moments[-1]))
             gains = entry.gains(worth, most_s) + max(-rate, 0) * np.arange(most_s + 1)
-            of_vm = int(of_market[entry.market_row]) // vcpus if entry.market_row >= 0 else 0
+            of_core = sum(int(of_groups[row]) * weight for row, weight in entry.groups) // vcpus
             size += entry.number * float(gains[-1])
-            values -= entry.number * np.maximum(gains[np.minimum(moments, most_s)] - of_vm, 0)
+            values -= entry.number * np.maximum(gains[np.minimum(moments, most_s)] - of_core, 0)
             until = min(end_s, most_s)
             for load in sorted({int(part * until) for part in _LOADS}):
-                if gains[load] - of_vm > of_cores[k] + self.least_gain * scale:
+                if gains[load] - of_core > of_cores[k] + self.least_gain * scale:
                     counts = entry.pattern(load)
                     paid = int(counts @ seconds) if rate >= 0 else until
                     added |= self._add(k, counts, paid)

@@ -52,17 +52,11 @@ from ...core.limits import Work, count_work, current_limit, out_of_time
 from ...core.quantities import OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray, at_most, rounded_down
 from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
+from ...instances.group_limits import binding_limits, most_worth, one_limit_each
 from ...instances.instance import Instance, RescueTime
 from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...models.bags.task_classes import (
-    binding_market_limits,
-    effective_cores,
-    initial_work_s,
-    least_work_s,
-    sustained_cores,
-    usable_offers,
-)
+from ...models.bags.task_classes import effective_cores, initial_work_s, least_work_s, sustained_cores, usable_offers
 from ...schedules.timing import held_objective, held_usd, objective_weights
 from ..programme import MOST_CUTS, LinearRows, Maximum, maximise_concave, maximise_in_boxes
 
@@ -320,9 +314,8 @@ def _early_tasks(instance: Instance, dual: _Dual, chosen: BoolArray) -> _EarlyTa
     """Choose sets that begin with all tasks, each with as much less work as the others; on VMs of some offers."""
     indices = [offer.index for offer, mine in zip(dual.offers, chosen.tolist(), strict=True) if mine]
     latest_s = np.where(dual.able[:, chosen], instance.latest_end_s[:, indices], 0).max(axis=1) - dual.ready
-    vcpus = np.repeat([offer.vcpus for offer in dual.offers], np.where(chosen, dual.pools.vms, 0).astype(np.int64))
-    cap = instance.market_limit("spot")
-    cores = int(np.sort(vcpus)[::-1][:cap].sum())
+    vcpus = np.array([float(offer.vcpus) for offer in dual.offers])
+    cores = int(vcpus @ most_worth(vcpus, np.where(chosen, dual.pools.vms, 0.0), one_limit_each(dual.groups)))
     order = np.argsort(-latest_s, kind="stable")
     work = np.cumsum((dual.counts * np.where(dual.able, dual.durations, np.inf).min(axis=1))[order])
     places = np.searchsorted(work, work[-1] * np.arange(_EARLY_SETS) / _EARLY_SETS, side="right")
@@ -345,11 +338,11 @@ class _Dual:
     Attributes
     ----------
     parts : dict of str to slice
-        ``pools``: of the VMs of each pool; ``markets``: of each limited market; ``memory``: what a second of a VM is
-        worth for its memory, where that may bind; ``credits``: what a second of work is worth for its credits, where
-        these may bind; ``budget``: of the budget, in the price of the dearest VM; ``machines``: what a second of each
-        pool of machines is worth less than its price, where there is time that costs nothing; ``rescue``: of the time
-        on demand; ``early``: of tasks that must end early.
+        ``pools``: of the VMs of each pool; ``groups``: of each limit of several pools; ``memory``: what a second of a
+        VM is worth for its memory, where that may bind; ``credits``: what a second of work is worth for its credits,
+        where these may bind; ``budget``: of the budget, in the price of the dearest VM; ``machines``: what a second of
+        each pool of machines is worth less than its price, where there is time that costs nothing; ``rescue``: of the
+        time on demand; ``early``: of tasks that must end early.
     """
 
     def __init__(self, instance: Instance, pools: _Pools, least_s: int) -> None:
@@ -378,20 +371,15 @@ class _Dual:
         self.sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
         self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in offers], dtype=float)
         self.free_core_s, self.free_kb_s = pools.free_core_s, pools.free_kb_s
-        self.markets = [
-            (
-                np.array([k < n_rented and offer.market == market for k, offer in enumerate(offers)], dtype=float),
-                float(cap),
-            )
-            for market, cap in binding_market_limits(instance, offers[:n_rented])
+        self.groups = [
+            (np.pad(weights, (0, len(offers) - n_rented)), most)
+            for weights, most in binding_limits(instance, offers[:n_rented])
         ]
         free = instance.memory_never_binds
         self.memory_bound = [k for k, offer in enumerate(offers) if not free[offer.type_index]]
         self.bursts = [k for k, offer in enumerate(offers[:n_rented]) if sustained_cores(offer) < self.cores[k]]
         self.sustained = np.array([sustained_cores(offers[k]) for k in self.bursts])
-        caps = {market: instance.market_limit(market) for market in instance.markets}
-        most_vms = [min(pools.vms[k], caps[offers[k].market] or math.inf) for k in self.bursts]
-        self.initial_work_s = np.array([initial_work_s(offers[k]) for k in self.bursts]) * np.array(most_vms)
+        self.initial_work_s = np.array([initial_work_s(offers[k]) for k in self.bursts]) * pools.vms[self.bursts]
         budget = instance.objective.budget_usd
         self.budget = None if budget is None else (at_most(budget) - held_usd(instance)) / self.dearest
         self.machines = list(range(n_rented, len(offers)))
@@ -404,7 +392,7 @@ class _Dual:
                 again_s=again_s, whole_s=time.whole_s[:, indices], members=time.members[:, indices]
             )
         self._set_parts()
-        # Between these moments, the seconds of every pool and market are convex in T, and the part with T is concave.
+        # Between these moments, the seconds of every pool and group are convex in T, and the part with T is concave.
         moments = {float(least_s), float(self.deadline), *self.limits_s.tolist()}
         self.moments = sorted(moment for moment in moments if least_s <= moment <= self.deadline)
 
@@ -412,7 +400,7 @@ class _Dual:
         """Say which multipliers are where; see the class."""
         sizes = {
             "pools": len(self.offers),
-            "markets": len(self.markets),
+            "groups": len(self.groups),
             "memory": len(self.memory_bound),
             "credits": len(self.bursts),
             "budget": 0 if self.budget is None else 1,
@@ -427,7 +415,7 @@ class _Dual:
     def scarce_spot(self, theta: FloatArray) -> BoolArray:
         """Spot offers of which more VMs would be worth something, by multipliers."""
         spot = np.array([offer.market == "spot" and not offer.burstable for offer in self.offers])
-        worth = theta[self.parts["pools"]] + self._of_markets(theta)
+        worth = theta[self.parts["pools"]] + self._of_groups(theta)
         scarce: BoolArray = spot & (worth > OPTIMALITY_TOLERANCE * self.price)
         return scarce
 
@@ -436,14 +424,14 @@ class _Dual:
         self.early = _early_tasks(instance, self, chosen)
         self._set_parts()
 
-    def _of_markets(self, theta: FloatArray) -> FloatArray:
-        """Prices of a second of a VM of each pool for the limit of its market."""
-        of_markets = zip(self.markets, theta[self.parts["markets"]], strict=True)
-        return sum((members * value for (members, _), value in of_markets), np.zeros(len(self.offers)))
+    def _of_groups(self, theta: FloatArray) -> FloatArray:
+        """Prices of a second of a VM of each pool for the limits of its groups."""
+        of_groups = zip(self.groups, theta[self.parts["groups"]], strict=True)
+        return sum((weights * value for (weights, _), value in of_groups), np.zeros(len(self.offers)))
 
     def _split(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Price of a core second of work, and of a KB for a second, on each offer."""
-        total = self.price + theta[self.parts["pools"]] + self._of_markets(theta)
+        total = self.price + theta[self.parts["pools"]] + self._of_groups(theta)
         if self.budget is not None:
             total = total + theta[self.parts["budget"]] * self.usd / self.dearest
         if self.machines:
@@ -506,7 +494,7 @@ class _Dual:
             core_seconds = core_seconds - self.free_core_s / self.cores
         parts, gradient = self.parts, np.empty(self.size)
         gradient[parts["pools"]] = core_seconds
-        gradient[parts["markets"]] = [members @ core_seconds for members, _ in self.markets]
+        gradient[parts["groups"]] = [weights @ core_seconds for weights, _ in self.groups]
         if self.memory_bound:
             memory_seconds = np.bincount(choice, weights=work * self.memory_kb, minlength=n_offers) / self.sizes_kb
             memory_seconds -= self.free_kb_s / self.sizes_kb
@@ -526,8 +514,8 @@ class _Dual:
         moments = np.array(self.moments, dtype=float)
         parts, rows = self.parts, np.zeros((len(moments), self.size))
         rows[:, parts["pools"]] = -self.pools.most_s(np.minimum(moments, self.limits_s[:, None]), self.ready).T
-        caps = np.array([cap for _, cap in self.markets])
-        rows[:, parts["markets"]] = -caps * np.maximum(moments - self.ready, 0.0)[:, None]
+        caps = np.array([cap for _, cap in self.groups])
+        rows[:, parts["groups"]] = -caps * np.maximum(moments - self.ready, 0.0)[:, None]
         rows[:, parts["credits"]] = -self.initial_work_s
         rows[:, parts["budget"]] = -(self.budget or 0.0)
         rows[:, parts["early"]] = -self.early.most_s
@@ -565,7 +553,7 @@ class _Dual:
         places = np.arange(self.size)
         rows = np.zeros((len(self.offers), self.size))
         rows[:, self.parts["pools"]] = np.eye(len(self.offers))
-        rows[:, self.parts["markets"]] = np.array([members for members, _ in self.markets]).reshape(-1, len(rows)).T
+        rows[:, self.parts["groups"]] = np.array([weights for weights, _ in self.groups]).reshape(-1, len(rows)).T
         rows[:, self.parts["budget"]] = (self.usd / self.dearest)[:, None]
         rows[self.memory_bound, places[self.parts["memory"]]] = -1.0
         rows[self.bursts, places[self.parts["credits"]]] = -self.sustained

@@ -18,7 +18,7 @@ class DivisibleProgramme(Programme):
     """Plans of new VMs, with times from when these are ready.
 
     Columns: makespan, VM seconds of each offer, tasks of each group on each offer. Rows: all tasks run; VM seconds by
-    the makespan, and within the limits of markets; cuts, by which the work of an offer fits its VM seconds.
+    the makespan, and within the limits of groups; cuts, by which the work of an offer fits its VM seconds.
     """
 
     def __init__(self, instance: Instance, least_s: int, most_s: int) -> None:
@@ -34,8 +34,8 @@ class DivisibleProgramme(Programme):
         self.price = self.cost_weight * least_usd_per_s(instance, self.offers)
         self.vms = np.array([float(min(offer.limit, instance.n_tasks)) for offer in self.offers])
         self.cuts: list[tuple[int, FloatArray, float]] = []  # offer, weights, capacity
-        # Rows with the makespan: members, coefficient of the makespan.
-        self.time_rows: list[tuple[list[int], float]] = [([k], number) for k, number in enumerate(self.vms.tolist())]
+        # Rows with the makespan: weights of the offers, coefficient of the makespan.
+        self.time_rows: list[tuple[FloatArray, float]] = [*zip(np.eye(len(self.vms)), self.vms.tolist(), strict=True)]
         self._build()
 
     def _work(self) -> tuple[FloatArray, BoolArray]:
@@ -46,7 +46,7 @@ class DivisibleProgramme(Programme):
         return np.where(able, work, 0.0), able
 
     def _build(self) -> None:
-        """Columns, the tasks' parts, the limits of VMs and markets, and the plain cuts for cores and memory."""
+        """Columns, the tasks' parts, the limits of VMs and groups, and the plain cuts for cores and memory."""
         n_groups, n_offers = self.work.shape
         self.add_column(self.time_weight, lower=float(self.least_s), upper=float(max(self.most_s, self.least_s)))
         self.add_columns(self.price)
@@ -55,12 +55,12 @@ class DivisibleProgramme(Programme):
             checkpoint()
             members = [self.column(k, group) for k in range(n_offers)]
             self.add_row(members, np.ones(n_offers), lower=float(self.counts[group]))
-        for market in self.instance.markets:
-            cap = self.instance.limits.of(market)
-            if cap is not None:
-                self.time_rows.append(([k for k, o in enumerate(self.offers) if o.market == market], float(cap)))
-        for offers, number in self.time_rows:
-            self.add_row([0, *(1 + k for k in offers)], [number, *(-1.0 for _ in offers)], lower=0.0)
+        indices = [offer.index for offer in self.offers]
+        limits = [(group.weights[indices].astype(float), float(group.most)) for group in self.instance.group_limits]
+        self.time_rows += [(weights, most) for weights, most in limits if weights.any()]
+        for weights, most in self.time_rows:
+            mine = np.flatnonzero(weights)
+            self.add_row(np.r_[0, 1 + mine], np.r_[most, -weights[mine]], lower=0.0)
         for k, offer in enumerate(self.offers):
             self.add_cut(k, np.ones(n_groups), effective_cores(offer))
             self.add_cut(k, self.instance.memory_kb / offer.memory_kb, 1.0)

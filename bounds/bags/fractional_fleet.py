@@ -22,10 +22,11 @@ import numpy as np
 
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
+from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance
 from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...models.bags.task_classes import binding_market_limits, initial_work_s, sustained_cores, usable_offers
+from ...models.bags.task_classes import initial_work_s, sustained_cores, usable_offers
 from ...schedules.timing import objective_weights
 from ..programme import Programme
 
@@ -87,9 +88,9 @@ def fractional_fleet(instance: Instance, most_vms: IntArray | None = None) -> Fr
             at_start, sustained = limits[k] * initial_work_s(offer), sustained_cores(offer)
             rows.append((-at_start, np.inf, np.r_[k, column[mine]], np.r_[sustained, -seconds[mine]]))
         rows.append((-np.inf, 0.0, np.array([k, end]), np.array([1.0, -limits[k]])))
-    for market, cap in binding_market_limits(instance, offers):
-        mine = np.array([k for k, offer in enumerate(offers) if offer.market == market])
-        rows.append((-np.inf, 0.0, np.r_[mine, end], np.r_[np.ones(len(mine)), -float(cap)]))
+    for weights, most_of_group in binding_limits(instance, offers):
+        mine = np.flatnonzero(weights)
+        rows.append((-np.inf, 0.0, np.r_[mine, end], np.r_[weights[mine], -most_of_group]))
     usd = least_usd_per_s(instance, offers)
     if instance.objective.budget_usd is not None:
         rows.append((-np.inf, instance.objective.budget_usd, np.arange(n_used), usd))

@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from ...core.errors import InputError
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import MAX_SECONDS, at_most
 from ...core.wording import counted, listed
-from ...instances.entries import MARKETS, Limits, Market, Objective, RentalOffer, VmType
+from ...instances.entries import MARKETS, Limits, Objective, RentalOffer, VmType
+from ...instances.group_limits import binding_limits, most_worth, one_limit_each
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import usable_offers
@@ -54,8 +57,7 @@ def explain_infeasibility(instance: Instance) -> str:
     except LimitReached:
         return f"no plan exists: {reason or 'even tasks that could be cut would not fit the limits'}"
     if not reason:
-        vms = sum(_most_vms(instance, market) for market in MARKETS)
-        vms += sum(machine.open for machine in instance.machines)
+        vms = _most_vms(instance) + sum(machine.open for machine in instance.machines)
         reason = (
             f"even if tasks could be cut, {counted(vms, 'VM')} would need longer than the deadline "
             f"({instance.deadline_s:,} s) and the limits allow"
@@ -114,13 +116,10 @@ def types_with(types: Sequence[VmType], offer: RentalOffer, **changes: float) ->
 
 
 def with_more_vms(instance: Instance, offer: RentalOffer, vms: int) -> Instance:
-    """Return an instance in which so many more VMs of an offer may be rented, by the limits of its market as well."""
-    limits = instance.limits.model_dump(exclude_none=True)
-    cap = "max_spot" if offer.market == "spot" else "max_on_demand"
-    if cap in limits:
-        limits[cap] += vms
+    """Return an instance in which so many more VMs of an offer may be rented, by the limits of its groups as well."""
+    quotas = [quota.raised(vms * quota.weight(offer.vm_type, offer.market)) for _, quota in instance.limits.of_groups()]
     types = types_with(instance.vm_types, offer, limit=offer.vm_type.offers[offer.market].limit + vms)
-    return instance.replace(vm_types=types, limits=Limits(**limits))
+    return instance.replace(vm_types=types, limits=Limits(quotas=tuple(quotas)))
 
 
 def why_late(instance: Instance, message: str = "") -> str:
@@ -184,11 +183,11 @@ def _may_be_feasible(instance: Instance) -> bool:
     return math.isfinite(bound)
 
 
-def _most_vms(instance: Instance, market: Market) -> int:
-    """Most VMs of a market that can be of use."""
-    counts = (min(offer.limit, instance.n_tasks) for offer in usable_offers(instance) if offer.market == market)
-    cap = instance.market_limit(market)
-    return sum(counts) if cap is None else min(sum(counts), cap)
+def _most_vms(instance: Instance) -> int:
+    """Most VMs that may be rented and can be of use."""
+    offers = usable_offers(instance)
+    vms = np.array([float(min(offer.limit, instance.n_tasks)) for offer in offers])
+    return int(most_worth(np.ones(len(vms)), vms, one_limit_each(binding_limits(instance, offers))).sum())
 
 
 def _reliefs(instance: Instance) -> Iterator[str]:
@@ -199,12 +198,10 @@ def _reliefs(instance: Instance) -> Iterator[str]:
         changes.append((f"D_spot ({instance.d_spot_s:,} s{by})", {"d_spot_s": instance.deadline_s}))
     if len(instance.markets) < len(MARKETS):
         changes.append((f"the markets ({instance.markets[0]} only)", {"markets": MARKETS}))
-    for name in ("max_spot", "max_on_demand"):
-        limit = getattr(instance.limits, name)
-        if limit is not None:
-            lifted = instance.limits.model_dump(exclude_none=True)
-            del lifted[name]
-            changes.append((f"limits.{name} ({limit})", {"limits": Limits(**lifted)}))
+    groups = [*instance.limits.of_groups()]
+    for number, (limit, _) in enumerate(groups):
+        others = [quota for _, quota in groups[:number] + groups[number + 1 :]]
+        changes.append((limit, {"limits": Limits(quotas=tuple(others))}))
     for offer in instance.offers[:_MOST_OFFERS]:
         used_up = not offer.limit and offer.listed_as is None and offer.index in instance.machine_offer
         if (offer.limit or used_up) and offer.limit < instance.n_tasks:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core.quantities import NEARLY, FloatArray, IntArray
 from ...instances.entries import FULL_SPEED, NEVER
+from ...instances.group_limits import binding_limits, most_worth, one_limit_each
 from ...instances.instance import Instance
 from ...schedules.lateness import lost_tasks
 
@@ -47,7 +48,7 @@ def _most_in_time(
     able, offers, boot_s = seconds < NEVER, instance.offers, instance.boot_overhead_s
     cores, size_kb = (np.array([getattr(offer, name) for offer in offers]) for name in ("vcpus", "memory_kb"))
     latest_s = instance.latest_end_s[groups].max(axis=0)
-    limits = np.array([min(offer.limit, instance.n_tasks) for offer in offers])
+    limits = np.array([float(min(offer.limit, instance.n_tasks)) for offer in offers])
     vm_s = np.maximum(latest_s - boot_s, 0).astype(float)
     free_s = [
         instance.machine_core_free_s[(instance.machine_offer == offer) & instance.machine_open]
@@ -78,22 +79,16 @@ def _by_prices(
     used: FloatArray,
     a_vm: FloatArray,
     there: FloatArray,
-    limits: IntArray,
+    vms: FloatArray,
     weight: FloatArray,
     count: IntArray,
 ) -> float:
     """Least upper bound, by some prices, of what fits: tasks use so much of an offer, and a VM and machines have it."""
-    markets = np.array([offer.market for offer in instance.offers])
+    limits = one_limit_each(binding_limits(instance, instance.offers))
 
     def bound(prices: FloatArray) -> float:
-        worth = float(prices @ there)
-        for market in instance.markets:
-            cap = instance.market_limit(market)
-            mine = np.flatnonzero(markets == market)
-            mine = mine[np.argsort(-(prices * a_vm)[mine], kind="stable")]
-            left = limits[mine].sum() if cap is None else cap
-            before = limits[mine].cumsum() - limits[mine]
-            worth += float((prices * a_vm)[mine] @ np.clip(left - before, 0, limits[mine]))
+        values = prices * a_vm
+        worth = float(prices @ there) + float(values @ most_worth(values, vms, limits))
         each = (used * prices).min(axis=1)
         order = np.argsort(each / weight, kind="stable")
         filled = (each * count)[order].cumsum()

@@ -13,6 +13,7 @@ from ...bounds.bags.fractional_fleet import FractionalFleet, fractional_fleet
 from ...core.limits import checkpoint, clock_s, current_limit, seconds_left
 from ...core.quantities import BoolArray, IntArray
 from ...instances.entries import FULL_SPEED
+from ...instances.group_limits import keeps_group_limits
 from ...instances.instance import Instance
 from ...schedules.queues import Queue
 from ...schedules.schedule import Schedule
@@ -174,7 +175,7 @@ def _whole_vms(instance: Instance, fleet: FractionalFleet) -> IntArray:
         return _fewest_cores(instance, fleet)
     vms = np.minimum(np.ceil(fleet.vms - 1e-6).astype(np.int64), fleet.limits)
     for k in np.argsort(vms - fleet.vms, kind="stable")[::-1].tolist():
-        vms[k] -= vms[k] > fleet.vms[k] and not _within_market_limits(instance, fleet, vms)
+        vms[k] -= vms[k] > fleet.vms[k] and not _keeps_limits(instance, fleet, vms)
     return vms
 
 
@@ -187,7 +188,7 @@ def _fewest_cores(instance: Instance, fleet: FractionalFleet) -> IntArray:
     vms = np.minimum(np.floor(fleet.vms + 1e-6).astype(np.int64), fleet.limits)
     while (lacking := float(vcpus @ (_MORE_CORES * fleet.vms - vms))) > vcpus.min() / 2:
         more = np.flatnonzero((fleet.vms > 1e-6) & (vms < fleet.limits))
-        more = np.array([k for k in more if _within_market_limits(instance, fleet, vms + (np.arange(len(vms)) == k))])
+        more = np.array([k for k in more if _keeps_limits(instance, fleet, vms + (np.arange(len(vms)) == k))])
         if not len(more):
             break
         small = more[vcpus[more] <= lacking]
@@ -195,12 +196,8 @@ def _fewest_cores(instance: Instance, fleet: FractionalFleet) -> IntArray:
     return vms
 
 
-def _within_market_limits(instance: Instance, fleet: FractionalFleet, vms: IntArray) -> bool:
-    return all(
-        sum(int(vms[k]) for k, offer in enumerate(fleet.offers) if offer.market == market) <= cap
-        for market in instance.markets
-        if (cap := instance.market_limit(market)) is not None
-    )
+def _keeps_limits(instance: Instance, fleet: FractionalFleet, vms: IntArray) -> bool:
+    return keeps_group_limits(instance, np.array([offer.index for offer in fleet.offers]), vms)
 
 
 def _more_vms(instance: Instance, fleet: FractionalFleet, vms: IntArray) -> IntArray:
@@ -215,7 +212,7 @@ def _more_vms(instance: Instance, fleet: FractionalFleet, vms: IntArray) -> IntA
         order = free[np.argsort((vms - fleet.vms)[free], kind="stable")][:1]
     for k in order.tolist():
         vms[k] += 1
-        vms[k] -= vms[k] > fleet.limits[k] or not _within_market_limits(instance, fleet, vms)
+        vms[k] -= vms[k] > fleet.limits[k] or not _keeps_limits(instance, fleet, vms)
     return vms
 
 
@@ -244,7 +241,7 @@ def _other_vms(
         other[more] += kind != 1
         other[less] -= kind != 2
         fits = (other >= 0).all() and (other <= fleet.limits).all() and other.any() and (other != vms).any()
-        if fits and other.tobytes() not in tried and _within_market_limits(instance, fleet, other):
+        if fits and other.tobytes() not in tried and _keeps_limits(instance, fleet, other):
             return other
     return vms
 

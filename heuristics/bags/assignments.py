@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray, at_most
 from ...instances.entries import SECONDS_PER_CREDIT
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.queues import Queue, queues_of_schedule
 from ...schedules.schedule import Schedule, plan_of_places
@@ -116,17 +117,16 @@ def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
         queue.machine for queue in queues
     }:
         queues.append(Queue(instance.offers[instance.machine_offer[machine]], [], machine))
-    rented = [queue.offer.index for queue in queues if queue.machine < 0]
+    left = VmsLeft(instance)
+    for queue in queues:
+        if queue.machine < 0:
+            left.take(queue.offer.index)
     for market in instance.markets:
-        cap = instance.market_limit(market)
-        n_rented = sum(instance.offers[index].market == market for index in rented)
         for _ in range(spare_vms):
             for offer in instance.offers:
-                free = cap is None or n_rented < cap
-                if offer.limit and offer.market == market and free and rented.count(offer.index) < offer.limit:
-                    rented.append(offer.index)
+                if offer.market == market and left.of(offer.index) > 0:
+                    left.take(offer.index)
                     queues.append(Queue(offer, []))
-                    n_rented += 1
     return assignments_of_queues(instance, queues, schedule.task_baseline)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import NEVER, RentalOffer
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.method import Outcome, Run
@@ -118,8 +119,7 @@ class _FirstFit:
         self.ready_s = instance.boot_overhead_s
         self.offers = [offer for offer in instance.offers if offer.limit]
         self.limits_s = [min(instance.time_limit_s(offer.market), moment_s) for offer in self.offers]
-        self.left = [offer.limit for offer in self.offers]
-        self.left_in = {market: instance.market_limit(market) for market in instance.markets}
+        self.left = VmsLeft(instance)
         self.durations = instance.sustained_s[:, [offer.index for offer in self.offers]]
         self.column = np.zeros(64, dtype=np.int64)
         self.latest_free_s = np.zeros(64, dtype=np.int64)  # when a task of no length could still start
@@ -163,13 +163,11 @@ class _FirstFit:
     def _rent(self, offers: Sequence[int], durations: IntArray, need_kb: int) -> bool:
         """Rent a VM of the first of some offers on which a task ends in time."""
         for k in offers:
-            offer, market = self.offers[k], self.offers[k].market
-            left_in = self.left_in[market]
+            offer = self.offers[k]
             late = self.ready_s + int(durations[k]) > self.limits_s[k]
-            if late or not self.left[k] or left_in == 0 or need_kb > offer.memory_kb:
+            if late or self.left.of(offer.index) <= 0 or need_kb > offer.memory_kb:
                 continue
-            self.left[k] -= 1
-            self.left_in[market] = None if left_in is None else left_in - 1
+            self.left.take(offer.index)
             vm = len(self.timelines)
             if vm == len(self.column):
                 self.column = np.concatenate([self.column, np.zeros_like(self.column)])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 from ...core.limits import checkpoint
 from ...instances.entries import RentalOffer
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.queues import Queue, ends_in_time, queue_times
 
@@ -72,8 +72,9 @@ class _Plan:
         self.instance = instance
         self.queues = queues
         self.burstable: list[Queue] = []
-        self.of_offer = Counter(queue.offer.index for queue in queues)
-        self.of_market = Counter(queue.offer.market for queue in queues)
+        self.left = VmsLeft(instance)
+        for queue in queues:
+            self.left.take(queue.offer.index)
 
     def rent_burstable(self, wanted: int) -> list[Queue]:
         """Rent burstable VMs of the cheapest type, as many as wanted and allowed."""
@@ -82,18 +83,13 @@ class _Plan:
         ]
         if offers:
             offer = min(offers, key=lambda entry: entry.price_usd_per_hour)
-            while len(self.burstable) < wanted and self._may_rent(offer):
+            while len(self.burstable) < wanted and self.left.of(offer.index) > 0:
                 self.burstable.append(self._rent(offer))
         return self.burstable
 
     def _rent(self, offer: RentalOffer) -> Queue:
-        self.of_offer[offer.index] += 1
-        self.of_market[offer.market] += 1
+        self.left.take(offer.index)
         return Queue(offer, [])
-
-    def _may_rent(self, offer: RentalOffer) -> bool:
-        cap = self.instance.limits.of(offer.market)
-        return self.of_offer[offer.index] < offer.limit and (cap is None or self.of_market[offer.market] < cap)
 
     def take_late_tasks(self) -> list[int]:
         """Take the tasks that end too late from their VMs, of each VM the latest first."""
@@ -123,7 +119,7 @@ class _Plan:
                 return True
         offers = [offer for offer in self.instance.offers if offer.market == "on-demand" and not offer.burstable]
         for offer in sorted(offers, key=lambda entry: entry.price_usd_per_hour):
-            if self._may_rent(offer) and self.fits(Queue(offer, []), task):
+            if self.left.of(offer.index) > 0 and self.fits(Queue(offer, []), task):
                 self.queues.append(self._rent(offer))
                 self.queues[-1].tasks.append(task)
                 return True

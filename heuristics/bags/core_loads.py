@@ -316,7 +316,7 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
     seconds = table[groups, column]
     work = np.bincount(column, weights=seconds, minlength=len(offers))
     opened = np.minimum(vms, np.ceil(work / (vcpus * level) - 1e-9).astype(np.int64))
-    _keep_market_limits(instance, bound, opened)
+    _keep_group_limits(instance, bound, opened)
     state = empty_state(instance, bound.offers, opened, spare_vms)
     if not len(state.vm_end):
         return None
@@ -569,17 +569,19 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
     durations = np.ascontiguousarray(core_seconds(instance, indices)[instance.task_group].T)
     cost_weight, time_weight = objective_weights(instance)
     prices = instance.offer_price_usd_per_s[indices] * cost_weight
-    for market in instance.markets:
-        cap = instance.market_limit(market)
-        members = np.flatnonzero([offer.market == market for offer in offers])
-        if cap is not None and retained[members].sum() > cap:
-            # Together they must keep the limit of the market: first those that save most time for their price.
+    for group in instance.group_limits:
+        weights = group.weights[indices]
+        members = np.flatnonzero(weights)
+        if (weights * retained)[members].sum() > group.most:
+            # Together they must keep the limit of the group: first those that save most time for their price.
             work = vcpus[members] * durations.mean() / durations[members].mean(axis=1)
             saved = time_weight * work / max(int((retained * vcpus).sum()), 1) - prices[members]
             members = members[np.argsort(np.where(saved > 0, -saved, prices[members] / work), kind="stable")]
             spare = retained[members] - opened[members]
-            room = cap - int(opened[members].sum())
-            retained[members] = opened[members] + np.clip(room - (np.cumsum(spare) - spare), 0, spare)
+            left = group.most - int((weights * opened)[members].sum())
+            for k, more in zip(members.tolist(), spare.tolist(), strict=True):
+                retained[k] = opened[k] + min(more, max(left // weights[k], 0))
+                left -= weights[k] * (retained[k] - opened[k])
     vm_column = np.repeat(np.arange(len(offers)), retained)
     vm_machine = np.full(len(vm_column), -1)
     first_s = instance.boot_overhead_s if instance.machines else 0
@@ -682,13 +684,12 @@ def by_size(loop: Callable[..., None], *arrays: IntArray | FloatArray) -> None:
         result[:] = plain[-1]
 
 
-def _keep_market_limits(instance: Instance, bound: DivisibleBound, opened: IntArray) -> None:
-    """Close VMs of the offers with most of them until each market keeps its limit."""
-    for market in instance.markets:
-        cap = instance.market_limit(market)
-        members = [k for k, index in enumerate(bound.offers) if instance.offers[index].market == market]
-        while cap is not None and members and opened[members].sum() > cap:
-            opened[max(members, key=lambda k: opened[k])] -= 1
+def _keep_group_limits(instance: Instance, bound: DivisibleBound, opened: IntArray) -> None:
+    """Close VMs of the offers with most of them until each group keeps its limit."""
+    for group in instance.group_limits:
+        weights = group.weights[bound.offers]
+        while weights @ opened > group.most:
+            opened[np.where(weights > 0, opened, -1).argmax()] -= 1
 
 
 def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool:

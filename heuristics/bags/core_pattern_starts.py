@@ -18,6 +18,7 @@ from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, share_of_time, within
 from ...core.quantities import IntArray
 from ...instances.entries import NEVER, RentalOffer
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...models.bags.task_classes import MOST_CLASSES, task_classes, usable_offers
 from ...schedules.queues import Queue
@@ -85,13 +86,12 @@ class CorePatternStarts:
                 cores[part.offer.index].append((part.end_s, counts))
         tasks = [mine.tolist() for mine in self._programme.classes.tasks]
         queues: list[Queue] = []
+        left_to_rent = VmsLeft(self.instance)
         for index in sorted(cores):
             offer = self.instance.offers[index]
-            cap = self.instance.market_limit(offer.market)
-            most = offer.limit
-            if cap is not None:
-                most = min(most, cap - sum(queue.offer.market == offer.market for queue in queues))
-            queues += self._vms(offer, cores[index], most, tasks)
+            vms = self._vms(offer, cores[index], left_to_rent.of(index), tasks)
+            left_to_rent.take(index, len(vms))
+            queues += vms
         placed = self._place_rest(queues, [task for mine in tasks for task in mine])
         return queues if placed else None
 

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from ...core.errors import input_error
-from ...instances.entries import NEVER
+from ...instances.entries import NEVER, Limits
+from ...instances.group_limits import limits_of, most_worth, one_limit_each
 from ...instances.instance import Instance
 from ...schedules.timing import VmTimeline, require_no_dates
 
@@ -93,15 +94,19 @@ def estimate_d_spot(instance: Instance) -> int:
     The paper does not say which VM is the slowest and how the makespan is got. Here: the type on which its own n
     longest tasks take longest, by list scheduling, longest task first, on all cores and with its memory. Burstable
     types do not count; they are no target of the paper's migrations (unless there are no others, at the baseline).
-    Without ``limits.max_on_demand``, the limits of the on-demand offers together stand for it. Tasks run without
-    checkpoints on the VMs they would be migrated to. ``markets`` does not matter: it restricts the plan, not what may
-    rescue it.
+    Without ``limits.max_on_demand``, the limits of the on-demand offers together stand for it. No more VMs than quotas
+    allow are counted on. Tasks run without checkpoints on the VMs they would be migrated to. ``markets`` does not
+    matter: it restricts the plan, not what may rescue it.
     """
     require_no_dates(instance, "Algorithm 1 of HADS", "give d_spot_s (--d-spot)")
     regular = [offer for offer in instance.offers if not offer.burstable]
-    cap = instance.limits.max_on_demand
-    if cap is None:
-        cap = sum(vm_type.offers["on-demand"].limit for vm_type in instance.vm_types if "on-demand" in vm_type.offers)
+    cap, quotas = instance.limits.max_on_demand, Limits(quotas=instance.limits.quotas)
+    if cap is None or quotas.quotas:
+        offers = [offer for offer in instance.offers if offer.market == "on-demand" and offer.listed_as is None]
+        vms = np.array([float(offer.vm_type.offers["on-demand"].limit) for offer in offers])
+        limits = one_limit_each(limits_of(quotas, offers))
+        within_quotas = int(most_worth(np.ones(len(offers)), vms, limits).sum())
+        cap = within_quotas if cap is None else min(cap, within_quotas)
     if cap == 0 or not any(offer.market == "on-demand" for offer in instance.offers):
         raise input_error(
             instance.name, "D_spot cannot be estimated: no on-demand VM may be rented to migrate to; give d_spot_s"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,7 +10,8 @@ import numpy as np
 from ...core.bill import begun_s
 from ...core.limits import clock_s, count_work
 from ...core.work import ITERATIONS
-from ...instances.entries import FULL_SPEED, MARKETS, NEVER
+from ...instances.entries import FULL_SPEED, NEVER
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, offers_of_vms, usable_offers
 from ...schedules.schedule import Schedule, plan_of_places
@@ -80,8 +80,6 @@ class _Search:
         self.unit_usd = max(*self.price, 1e-300)
         self.latest_s = instance.latest_end_s[0].tolist()
         self.rentable = usable_offers(instance)
-        caps = {market: instance.market_limit(market) for market in MARKETS}
-        self.left = {market: NEVER if cap is None else cap for market, cap in caps.items()}
         seconds = instance.duration_s[instance.task_group[instance.open_tasks], :, FULL_SPEED]
         order = np.argsort(-seconds.min(axis=1), kind="stable")  # the longest first
         self.tasks, self.seconds = instance.open_tasks[order], seconds[order].tolist()
@@ -112,10 +110,10 @@ class _Search:
     def _places(self, task: int, last: _Place) -> Iterator[_Place]:
         """Places for a task, one of those that are alike."""
         boot_s, first_new = self.instance.boot_overhead_s, len(self.instance.machines)
-        rented = Counter[int | str]()
+        left = VmsLeft(self.instance)
         for vm in last.vms:
             if vm.number >= first_new:
-                rented.update((vm.offer, self.instance.offers[vm.offer].market))
+                left.take(vm.offer)
         new = [
             _Vm(
                 first_new + len(last.vms),
@@ -125,7 +123,7 @@ class _Search:
                 self.opening[offer.index],
             )
             for offer in self.rentable
-            if rented[offer.index] < offer.limit and rented[offer.market] < self.left[offer.market]
+            if left.of(offer.index) > 0
         ]
         seen = set[tuple[object, ...]]()
         for at, vm in enumerate([*last.vms, *new]):

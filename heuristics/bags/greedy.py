@@ -19,6 +19,7 @@ from ...core.limits import checkpoint, stop_point
 from ...core.quantities import KB_PER_MB
 from ...core.wording import counted
 from ...instances.entries import FULL_SPEED, MARKETS, NEVER, RentalOffer, type_memory_kb
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
@@ -202,6 +203,7 @@ class _Fleet:
         self.tested_s = self._tested_durations()
         self.memory_kb = instance.memory_kb.tolist()
         self.rented: Counter[int] = Counter()
+        self.left = VmsLeft(instance)
         self.timelines: list[VmTimeline] = []
         self.vm_offer: list[int] = []
         self.place: list[tuple[_VmsOfOffer, int]] = []
@@ -249,8 +251,7 @@ class _Fleet:
 
     def place_on_spot(self, task: int, group: int) -> bool:
         """Phase 2: a new spot VM of the type that the weighted round robin draws."""
-        cap = self.instance.limits.max_spot
-        if cap is not None and sum(self.rented[offer.index] for offer in self.spot) >= cap:
+        if all(self.left.of(offer.index) <= 0 for offer in self.spot):
             return False
         tries = len(self.spot) if self.options.phase2_draws is None else self.options.phase2_draws
         tries = min(tries, self.draws_per_cycle)  # then every type has been drawn
@@ -258,9 +259,6 @@ class _Fleet:
 
     def place_on_demand(self, task: int, group: int) -> bool:
         """Phase 3: the cheapest new on-demand VM."""
-        cap = self.instance.limits.max_on_demand
-        if cap is not None and sum(self.rented[offer.index] for offer in self.on_demand) >= cap:
-            return False
         return any(self._rent(offer, task, group) for offer in self.on_demand)
 
     def _rent(self, offer: RentalOffer, task: int, group: int) -> bool:
@@ -271,9 +269,11 @@ class _Fleet:
                 self.rented[other.index] for other in self.instance.offers if other.type_index == offer.type_index
             )
         ready = self.instance.boot_overhead_s
-        if rented >= offer.limit or ready + self.tested_s[group, offer.index] >= self._limit_s(offer):
+        full = rented >= offer.limit or self.left.of(offer.index) <= 0
+        if full or ready + self.tested_s[group, offer.index] >= self._limit_s(offer):
             return False
         self.rented[offer.index] += 1
+        self.left.take(offer.index)
         vm = self._add_vm(offer)
         return self._try(vm, task, group)
 
@@ -337,8 +337,6 @@ class _Fleet:
 
     def _obstacle(self, offer: RentalOffer, group: int) -> str:
         """Why no new VM of an offer takes a task; empty if one does."""
-        cap = self.instance.limits.of(offer.market)
-        in_market = sum(self.rented[other.index] for other in self.instance.offers if other.market == offer.market)
         end = self.instance.boot_overhead_s + int(self.tested_s[group, offer.index])
         limit = self._limit_s(offer)
         if end >= NEVER:
@@ -355,8 +353,13 @@ class _Fleet:
             return f"{offer}: a new VM would end it at {end} s, not before {what} ({limit} s)"
         if self.rented[offer.index] >= offer.limit:
             return f"{offer}: {counted(offer.limit, 'VM')} rented, the limit"
-        if cap is not None and in_market >= cap:
-            return f"{offer}: {counted(cap, offer.market + ' VM')} rented, the limit of the market"
+        if self.left.of(offer.index) <= 0:
+            group_limits = self.instance.group_limits
+            rented = np.array([self.rented[other.index] for other in self.instance.offers])
+            full = [
+                limit.name for limit in group_limits if limit.weights @ rented + limit.weights[offer.index] > limit.most
+            ]
+            return f"{offer}: {full[0]} is used up"
         if self.options.type_limit == "shared":
             return f"{offer}: the limit of {counted(offer.limit, 'VM')}, shared by both markets, is reached"
         return ""

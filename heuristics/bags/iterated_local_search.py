@@ -13,6 +13,7 @@ from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, clock_s, seconds_left, within
 from ...core.quantities import IntArray
 from ...instances.entries import FULL_SPEED, Market
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run, TracePoint
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
@@ -290,11 +291,13 @@ class LocalSearch:
 
     def select_random_vm(self) -> None:
         """First perturbation: one more VM, as long as there are any (lines 11-13)."""
-        cap = self.instance.limits.of(self.market)
-        rented = sum(self.offers[vm].market == self.market for vm in self.selected[: self.n_selected].tolist())
-        if not self.left or (cap is not None and rented >= cap):
+        to_rent = VmsLeft(self.instance)
+        for vm in self.selected[: self.n_selected].tolist():
+            to_rent.take(self.offers[vm].index)
+        places = [place for place, vm in enumerate(self.left) if to_rent.of(self.offers[vm].index) > 0]
+        if not places:
             return
-        vm = self.left.pop(int(self.random.integers(len(self.left))))
+        vm = self.left.pop(places[int(self.random.integers(len(places)))])
         self.selected[self.n_selected] = vm
         self.n_selected += 1
 

@@ -210,22 +210,21 @@ def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
     order = np.lexsort((-longest, first))
     order = np.argsort(np.argsort(order, kind="stable")[groups], kind="stable")
     vms = np.array([min(offer.limit, instance.n_tasks) for offer in lanes.offers], dtype=np.int64)
-    # Ways to use an offer share its VMs, as offers share those of a market.
-    pools = sorted({offer.index for offer in lanes.offers})
-    markets = [*instance.markets]
-    caps = [instance.market_limit(market) for market in markets]
+    # Ways to use an offer share its VMs.
+    indices = np.array([offer.index for offer in lanes.offers])
+    pools = sorted({*indices.tolist()})
+    limits = instance.group_limits
     size = 2 ** np.ceil(np.log2(np.maximum(lanes.n_lanes * vms, 1))).astype(np.int64)
     room = Room(
         lanes.n_lanes,
         np.array([pools.index(offer.index) for offer in lanes.offers], dtype=np.int64),
-        np.array([markets.index(offer.market) for offer in lanes.offers], dtype=np.int64),
         np.array([min(instance.offers[index].limit, instance.n_tasks) for index in pools], dtype=np.int64),
-        np.array([instance.n_tasks if cap is None else cap for cap in caps], dtype=np.int64),
+        np.array([limit.weights[indices] for limit in limits], dtype=np.int64).reshape(len(limits), len(indices)),
+        np.array([limit.most for limit in limits], dtype=np.int64),
         np.full(int(2 * size.sum()), MAX_SECONDS),
         np.cumsum(2 * size) - 2 * size,
         size,
     )
-    indices = np.array([offer.index for offer in lanes.offers])
     rescue = rescue_of(instance, indices, np.arange(len(instance.tasks)))
     by_price = np.argsort(lanes.price, axis=1, kind="stable")
     opened = np.zeros(len(lanes.offers), dtype=np.int64)

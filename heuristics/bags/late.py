@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.limits import LimitReached, checkpoint
 from ...instances.entries import NEVER, RentalOffer
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.lateness import lost_tasks, relaxed, value_of
 from ...schedules.queues import timeline_of
@@ -100,21 +101,20 @@ def _rented(instance: Instance) -> list[RentalOffer]:
     """Offers of VMs that may be rented together, as many as can be of use: first, a place for each task."""
     n_open, able = len(instance.open_tasks), instance.sustained_s < NEVER
     placeless = (instance.open_size > 0) & ~able[:, instance.machine_offer[instance.machine_open]].any(axis=1)
-    left = [min(offer.limit, n_open) for offer in instance.offers]
-    caps = {market: instance.market_limit(market) for market in instance.markets}
-    room = {market: NEVER if cap is None else cap for market, cap in caps.items()}
+    left = VmsLeft(instance)
+    of_use = [min(offer.limit, n_open) for offer in instance.offers]
     rented: list[RentalOffer] = []
 
     def worth(offer: RentalOffer) -> tuple[int, bool, int, float]:
         gain = int(able[placeless, offer.index].sum())
         return gain, offer.market == "spot", offer.vcpus, -offer.price_usd_per_hour
 
-    while there := [offer for offer in instance.offers if left[offer.index] and room[offer.market]]:
+    while there := [offer for offer in instance.offers if of_use[offer.index] and left.of(offer.index) > 0]:
         offer = max(there, key=worth)
-        number = 1 if worth(offer)[0] else min(left[offer.index], room[offer.market])
+        number = 1 if worth(offer)[0] else min(of_use[offer.index], left.of(offer.index))
         rented += [offer] * number
-        left[offer.index] -= number
-        room[offer.market] -= number
+        of_use[offer.index] -= number
+        left.take(offer.index, number)
         placeless &= ~able[:, offer.index]
     return rented
 

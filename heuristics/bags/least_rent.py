@@ -13,6 +13,7 @@ import numpy as np
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import checkpoint
 from ...core.quantities import OPTIMALITY_TOLERANCE, FloatArray, IntArray
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.timing import objective_weights
 from .core_loads import CoreLoads, by_size, core_level_s, core_seconds, empty_state, fill, rentable_vms
@@ -71,13 +72,13 @@ class _Rent:
     def __init__(self, instance: Instance, bound: DivisibleBound, filled: float) -> None:
         offers = [instance.offers[index] for index in bound.offers.tolist()]
         groups = instance.task_group[instance.open_tasks]
-        self.markets = [offer.market for offer in offers]
-        self.free_in = {market: instance.market_limit(market) for market in instance.markets}
+        self.offers = bound.offers
+        self.vms_left = VmsLeft(instance)
         self.core_price = bound.core_price
         self.vcpus = np.array([offer.vcpus for offer in offers])
         self.price = np.array([offer.price_usd_per_s for offer in offers]) * objective_weights(instance)[0]
         level = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
-        level = np.where(np.array(self.markets) == "spot", filled * level, level)
+        level = np.where(instance.offer_is_spot[bound.offers], filled * level, level)
         level = core_level_s(instance, bound.offers, np.minimum(level, bound.level_s))
         self.level = np.maximum(level, 1).astype(np.int64)
         self.rentable = rentable_vms(instance, bound.offers)
@@ -95,9 +96,7 @@ class _Rent:
         """Rent VMs of an offer, and put tasks there: of those that are left, the ones that cost most more elsewhere."""
         checkpoint()
         self.open[k] = all_that_fit
-        cap = self.free_in[self.markets[k]]
-        most = int(self.rentable[k] - self.opened[k])
-        most = most if cap is None else min(most, cap)
+        most = min(int(self.rentable[k] - self.opened[k]), self.vms_left.of(int(self.offers[k])))
         tasks = np.flatnonzero(self.left & np.isfinite(self.price_of_task[:, k]))
         if not most or not len(tasks):
             return
@@ -123,8 +122,7 @@ class _Rent:
         self.tasks.append(tasks[placed])
         self.cores.append(core[placed] + self.opened[k] * self.vcpus[k])
         self.opened[k] += vms
-        if cap is not None:
-            self.free_in[self.markets[k]] = cap - vms
+        self.vms_left.take(int(self.offers[k]), vms)
 
     def _more_elsewhere(self, tasks: IntArray, k: int) -> FloatArray:
         """Return by how much tasks cost more on the cheapest of the offers that are still to come."""

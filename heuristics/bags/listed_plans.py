@@ -12,6 +12,7 @@ from ...core.bill import begun_s
 from ...core.limits import checkpoint, stop_point
 from ...core.quantities import IntArray
 from ...instances.entries import FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, RentalOffer
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule, plan_of_places
@@ -87,16 +88,11 @@ def _one_by_one(
     numbers = np.flatnonzero(instance.machine_open).tolist()
     vms = [_Vm(instance, instance.offers[machine_offer[number]], number, number, bursts) for number in numbers]
     rented: list[int] = []
-    left = {offer.index: offer.limit for offer in offers}
-    left_of_market = {market: instance.market_limit(market) for market in instance.markets}
+    left = VmsLeft(instance)
     rows = []
     for task in instance.open_tasks[order].tolist():
         check_limit()
-        new = [
-            _Vm(instance, offer, first + len(rented), -1, bursts)
-            for offer in offers
-            if left[offer.index] and left_of_market.get(offer.market) != 0
-        ]
+        new = [_Vm(instance, offer, first + len(rented), -1, bursts) for offer in offers if left.of(offer.index) > 0]
         group = int(instance.task_group[task])
         placed = [(vm, place) for vm in (*vms, *new) if (place := vm.place(group)) is not None]
         if not placed:
@@ -105,9 +101,7 @@ def _one_by_one(
         if vm.number == first + len(rented):
             vms.append(vm)
             rented.append(vm.offer.index)
-            left[vm.offer.index] -= 1
-            cap = left_of_market[vm.offer.market]
-            left_of_market[vm.offer.market] = None if cap is None else cap - 1
+            left.take(vm.offer.index)
         rows.append((task, vm.number, vm.take(group, place), place.start_s, place.baseline))
         last_s = max(last_s, place.end_s)
     tasks, places, cores, starts_s, modes = np.array(rows, dtype=np.int64).reshape(-1, 5).T

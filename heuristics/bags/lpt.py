@@ -12,6 +12,7 @@ import numpy as np
 from ...core.limits import LimitReached, checkpoint, stop_point
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import NEVER
+from ...instances.group_limits import VmsLeft, keeps_group_limits
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule, plan_of_places
@@ -93,26 +94,24 @@ class LongestFirst:
         self.instance = instance
         self.ready = instance.boot_overhead_s
         self.offers = [offer for offer in instance.offers if offer.limit]
-        indices = [offer.index for offer in self.offers]
-        self.durations = instance.sustained_s[:, indices]
+        self.indices = np.array([offer.index for offer in self.offers], dtype=np.int64)
+        self.durations = instance.sustained_s[:, self.indices]
         shortest = self.durations.min(axis=1, initial=NEVER)
         self.order = np.argsort(-shortest[instance.task_group], kind="stable")
         self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in self.offers])
 
     def most(self) -> tuple[int, ...]:
-        """All VMs that can be rented, the larger offers of a limited market first."""
+        """All VMs that can be rented, the larger offers of a limited group first."""
         return self.first_vms(sorted(range(len(self.offers)), key=lambda k: -self.offers[k].vcpus))
 
     def first_vms(self, order: Sequence[int], vms: float = math.inf) -> tuple[int, ...]:
         """So many VMs, or all that can be rented and be of use, of the offers in an order."""
         counts = [0] * len(self.offers)
-        caps = {market: self.instance.market_limit(market) for market in self.instance.markets}
-        left_in = {market: math.inf if cap is None else cap for market, cap in caps.items()}
+        left = VmsLeft(self.instance)
         for k in order:
             offer = self.offers[k]
-            of_use = min(offer.limit, -(-self.instance.n_tasks // offer.vcpus))
-            counts[k] = int(min(of_use, left_in[offer.market], vms))
-            left_in[offer.market] -= counts[k]
+            counts[k] = int(min(left.of(offer.index), -(-self.instance.n_tasks // offer.vcpus), vms))
+            left.take(offer.index, counts[k])
             vms -= counts[k]
         return tuple(counts)
 
@@ -125,7 +124,7 @@ class LongestFirst:
             steps = sorted({0, count // 2, count - 1, count + 1, min(2 * count, most)} - {count})
             for changed in steps:
                 candidate = (*counts[:k], changed, *counts[k + 1 :])
-                if 0 <= changed <= most and any(candidate) and self._within_market(candidate, k):
+                if 0 <= changed <= most and any(candidate) and self._keeps_group_limits(candidate):
                     yield candidate
         for k in range(len(counts)):  # exchanges of a VM for one of another offer
             for other in range(len(counts)):
@@ -133,14 +132,11 @@ class LongestFirst:
                     candidate_list = list(counts)
                     candidate_list[k] -= 1
                     candidate_list[other] += 1
-                    if self._within_market(tuple(candidate_list), other):
+                    if self._keeps_group_limits(tuple(candidate_list)):
                         yield tuple(candidate_list)
 
-    def _within_market(self, counts: tuple[int, ...], changed: int) -> bool:
-        market = self.offers[changed].market
-        cap = self.instance.market_limit(market)
-        rented = sum(count for count, offer in zip(counts, self.offers, strict=True) if offer.market == market)
-        return cap is None or rented <= cap
+    def _keeps_group_limits(self, counts: tuple[int, ...]) -> bool:
+        return keeps_group_limits(self.instance, self.indices, np.array(counts))
 
     def plan(
         self, counts: tuple[int, ...], check_limit: Callable[[], None] = checkpoint, latest_s: float = math.inf

@@ -16,6 +16,7 @@ import numpy as np
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import clock_s, stopped
 from ...core.quantities import IntArray
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
@@ -70,7 +71,7 @@ def quick_plan(
     if memory_is_free(instance) and not instance.has_dates:
         state = None if start is None else start_from_schedule(instance, start, bound.offers, SPARE_VMS)
         if state is not None:
-            # Where the VMs of the start fill a limit of their market, it has no others, and there may be no way out.
+            # Where the VMs of the start fill a limit of a group, it has no others, and there may be no way out.
             found = _cool_loads(state, seed, _moment(until, 1.0 if state.feasible() else 0.5))
             if found is not None or stopped():
                 return found
@@ -152,16 +153,16 @@ def _carried_queues(instance: Instance, start: Schedule) -> Schedule | None:
         return None
     vms = start.task_vm[rows]
     offers = offers_of(instance, start)
-    left = {offer.index: offer.limit for offer in instance.offers}
+    left = VmsLeft(instance)
     queues: dict[int, Queue] = {}
     for row in np.lexsort((start.task_core[rows], start.task_start_s[rows])).tolist():
         vm, task = int(vms[row]), int(instance.open_tasks[row])
         if vm not in queues:
             machine = int(machine_of_vm[vm])
             offer = instance.offers[instance.machine_offer[machine] if machine >= 0 else offers[vm]]
-            left[offer.index] -= machine < 0
-            if machine == GONE or left[offer.index] < 0:
+            if machine == GONE or (machine < 0 and left.of(offer.index) <= 0):
                 return None
+            left.take(offer.index, int(machine < 0))
             queues[vm] = Queue(offer, [], machine)
         queues[vm].tasks.append(task)
     if not all(ends_in_time(instance, queue) for queue in queues.values()):

@@ -103,7 +103,7 @@ class Certificate:
 
     Attributes
     ----------
-    level : {"one-type", "blackout", "each"}
+    level : {"one-type", "one-pool", "blackout", "each"}
         What goes down; see `certify`.
     verdict : {"survives", "does-not-survive", "not-shown"}
         Whether whatever is lost at any second can be done on demand by the deadline: it can; it is proved that it
@@ -147,7 +147,7 @@ def survival_of(schedule: Schedule, level: SurvivalLevel, without_usd: float | N
         What a plan costs that need not survive, where that is less.
     """
     certificate = certify(schedule, level)
-    blackout = certify(schedule, "blackout") if level == "one-type" else certificate
+    blackout = certify(schedule, "blackout") if level in ("one-type", "one-pool") else certificate
     rescue = certificate.rescue
     return Survival(
         level=level,
@@ -219,7 +219,7 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
     ----------
     schedule : Schedule
         The plan.
-    level : {"one-type", "blackout", "each"}
+    level : {"one-type", "one-pool", "blackout", "each"}
         What goes down: all spot VMs of any one type at one moment; of any types at one moment; or any spot VMs, each at
         a moment of its own.
     cost : bool
@@ -233,7 +233,7 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
     Notes
     -----
     What is lost at second t is done on new regular on-demand VMs, as many as the limits of their types and
-    ``limits.max_on_demand`` allow beside those of the plan that are still there; and on regular on-demand VMs of the
+    limits of groups allow beside those of the plan that are still there; and on regular on-demand VMs of the
     plan, after what they have to do. ``markets`` restricts the plan, not what may rescue it. Nothing is asked of
     burstable and spot VMs, nor of machines that take no more tasks. Machines that the plan does not use are ended at
     second 0. A rescue begins at once; a moved task starts after the longer of boot and migration overhead, and one that
@@ -364,6 +364,10 @@ class _Rescuer:
         if level == "each":
             return self._certificate_of_each(cost)
         sets: Sequence[tuple[str, ...]] = [(name,) for name in self.types]
+        if level == "one-type":
+            of_type = {vm_type.name: vm_type.instance_type for vm_type in self.instance.vm_types}
+            groups = dict.fromkeys(of_type[name] for name in self.types)
+            sets = [tuple(name for name in self.types if of_type[name] == one) for one in groups]
         if level == "blackout" and self.types:
             sets = [self.types]
         gaps = [(gap, types) for types in sets for gap in self._gaps(types)]
@@ -586,9 +590,11 @@ class _Rescuer:
             return None
         lost = self._ask.lost_at(self._marked(types), at_s)
         packing, room = self._on_twins(lost, at_s), self._ask.room_at(at_s)
-        count = np.bincount(packing.vms["rental"], minlength=len(room) - 1)
+        weights = self.arrays.bag.group_weights
+        count = np.bincount(packing.vms["rental"], minlength=weights.shape[1])
+        used = np.concatenate([count, weights @ count])
         late = packing.places["end"].max(initial=0) > self.instance.deadline_s
-        return None if late or (count > room[:-1]).any() or count.sum() > room[-1] else (lost, packing)
+        return None if late or ((used > room) & (used > 0)).any() else (lost, packing)
 
     def _rescue(self, types: tuple[str, ...], at_s: int, lost: Any, packing: Any) -> Rescue:
         """Make the record of a rescue from its arrays: of what it does for tasks on spot VMs of some types."""

@@ -20,11 +20,12 @@ import numpy as np
 from ...core.bill import begun_s
 from ...core.limits import LimitReached, count_work, current_limit
 from ...core.processes import run_compiled
-from ...core.quantities import BoolArray, IntArray
+from ...core.quantities import NOISE, BoolArray, IntArray
 from ...core.rows import TableField, dtype_of, enter, rows_of, tables_of
 from ...core.wording import listed
 from ...core.work import ITERATIONS
 from ...instances.entries import NEVER, RentalOffer
+from ...instances.group_limits import limits_of, most_worth, one_limit_each
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .core_loads import LARGE_TASKS
@@ -46,12 +47,11 @@ from .rescue_rules import (
 
 
 class Terms(NamedTuple):
-    """Deadline; boot; overhead from the request of a VM until it runs a migrated task; most on-demand VMs."""
+    """Deadline; boot; overhead from the request of a VM until it runs a migrated task."""
 
     deadline: int
     boot: int
     overhead: int
-    most_on_demand: int
 
 
 class Bag(NamedTuple):
@@ -66,6 +66,9 @@ class Bag(NamedTuple):
     own_vms: Any
     core_end: IntArray
     counted_end: IntArray
+    counted_weights: IntArray
+    group_weights: IntArray
+    group_most: IntArray
     terms: Terms
 
 
@@ -87,6 +90,8 @@ class PlanArrays:
         The regular on-demand VMs of the plan, which ``bag`` has as its own.
     burstable_end_s : array of int
         Ends of the burstable VMs on demand.
+    burstable_weights : array of int, shape (n_groups, n_burstable)
+        What they weigh in limits of several offers.
     """
 
     instance: Instance
@@ -95,6 +100,7 @@ class PlanArrays:
     spot_task: IntArray
     own_vm: IntArray
     burstable_end_s: IntArray
+    burstable_weights: IntArray
 
 
 def arrays_of(schedule: Schedule) -> PlanArrays:
@@ -177,12 +183,16 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         price=rents.usd_per_s[own_vm],
     )
     burstable = instance.offer_is_burstable[schedule.vm_offer]
-    most = instance.limits.max_on_demand
+    limits = [
+        (weights, most)
+        for weights, most in limits_of(instance.limits, instance.offers)
+        if (weights * ~instance.offer_is_spot).any()
+    ]
+    of_groups = np.array([weights for weights, _ in limits], dtype=np.int64).reshape(-1, len(instance.offers))
     terms = Terms(
         deadline=instance.deadline_s,
         boot=instance.boot_overhead_s,
         overhead=max(instance.boot_overhead_s, instance.migration_overhead_s),
-        most_on_demand=NEVER if most is None else most,
     )
     bag = Bag(
         rentals=rentals,
@@ -194,9 +204,14 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         own_vms=own_vms,
         core_end=np.concatenate([np.zeros(0, dtype=np.int64), *own_cores]),
         counted_end=schedule.vm_end_s[~is_spot],
+        counted_weights=of_groups[:, schedule.vm_offer[~is_spot]],
+        group_weights=of_groups[:, [offer.index for offer in regular]],
+        group_most=ints(int(most) for _, most in limits),
         terms=terms,
     )
-    return PlanArrays(instance, tuple(regular), bag, task, own_vm, schedule.vm_end_s[burstable & ~is_spot])
+    others = burstable & ~is_spot
+    burstable_weights = of_groups[:, schedule.vm_offer[others]]
+    return PlanArrays(instance, tuple(regular), bag, task, own_vm, schedule.vm_end_s[others], burstable_weights)
 
 
 def _records(row: type, **columns: Any) -> Any:
@@ -297,7 +312,7 @@ class Questions:
         return self._ask(asked=LOSS, down=down, since=at_s).lost()
 
     def room_at(self, at_s: int) -> IntArray:
-        """Return the new VMs that may be requested at a second: of each rental, and of all of them (the last entry)."""
+        """Return the new VMs that may be requested at a second: of each rental; then their weights in groups."""
         room: IntArray = self._ask(asked=ROOM, since=at_s).table("room")
         return room
 
@@ -333,7 +348,9 @@ def _sizes(bag: Bag, n_types: int) -> dict[str, Any]:
         n_cores += vms * cores if rental["size_kb"] >= 0 else min(vms * cores, n_tasks + cores)
     leaves = 2 << n_cores.bit_length()
     sizes: dict[str, Any] = {"halt": 1, "moments": _MOMENTS_AT_A_TIME, "n_vms": N_PACKINGS}
-    sizes |= dict.fromkeys(("lost", "keys"), n_tasks) | dict.fromkeys(("room", "free_vms"), n_rentals + 1)
+    sizes |= dict.fromkeys(("lost", "keys"), n_tasks) | dict.fromkeys(
+        ("room", "free_vms"), n_rentals + len(bag.group_most)
+    )
     sizes |= dict.fromkeys(("heap_sizes", "leaves", "own_leaves"), n_rentals)
     sizes |= dict.fromkeys(("core_free", "core_vm"), n_cores) | dict.fromkeys(("down", "type_number", "saved"), n_types)
     sizes |= {"left": (n_rentals, n_tasks), "places": (N_PACKINGS, n_tasks), "vms": (N_PACKINGS, n_vms)}
@@ -533,7 +550,7 @@ def loss_of(types: Sequence[str]) -> str:
 def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room: IntArray) -> tuple[str, bool]:
     """Say why nothing can rescue what is lost of some types at a second, and whether that is proved.
 
-    ``room`` is how many new VMs may be requested then: of each rental, and of all of them.
+    ``room`` is how many new VMs may be requested then: of each rental, and what they may weigh in each group.
     """
     begin_s = at_s + plan.bag.terms.overhead
     window_s = plan.instance.deadline_s - begin_s
@@ -544,20 +561,18 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
     usable[alive["rental"]] = True
     cores = [plan.bag.core_end[vm["first_core"] :][: vm["cores"]] for vm in alive]
     rooms = [plan.instance.deadline_s - np.maximum(ends, begin_s) for ends in cores]
-    left = int(room[-1])
-    for rental in plan.bag.orders[1].tolist():
-        vms = min(int(room[rental]), left, len(lost.task))
-        if vms > 0:
-            usable[rental] = True
-            left -= vms
-            rooms.append(np.full(min(vms * plan.regular[rental].vcpus, len(lost.task)), window_s))
-    # With a cap, another type might be taken instead of the strongest, and when a VM of the plan ends meanwhile.
-    usable |= (plan.bag.rentals["limit"] > 0) & (plan.bag.terms.most_on_demand > 0)
-    if plan.bag.terms.most_on_demand < NEVER:
-        rooms += _freed_rooms(plan, at_s)
+    vcpus = plan.bag.rentals["vcpus"].astype(float)
+    vms, left = np.split(np.maximum(room, 0).astype(float), [len(vcpus)])
+    limits = one_limit_each([*zip(plan.bag.group_weights.astype(float), left.tolist(), strict=True)])
+    vms = most_worth(vcpus, np.minimum(vms, len(lost.task)), limits)
+    for cores in np.minimum(np.ceil(vms * vcpus - NOISE), len(lost.task)).astype(int).tolist():
+        rooms.append(np.full(cores, window_s))
+    # Within a group, another type might be taken instead of the strongest, and when a VM of the plan ends meanwhile.
+    usable |= (plan.bag.rentals["limit"] > 0) & (plan.bag.group_weights <= plan.bag.group_most[:, None]).all(axis=0)
+    rooms += _freed_rooms(plan, at_s)
     room_s = np.maximum(np.concatenate([np.zeros(0, dtype=np.int64), *rooms]), 0)
     if not usable.any():
-        return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand", True
+        return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand, or quotas", True
     seconds = np.where(usable[:, None], lost.left, NEVER).min(axis=0)
     longest = int(seconds.argmax())
     number = plan.spot_task[lost.task[longest]]
@@ -583,12 +598,16 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
 
 
 def _freed_rooms(plan: PlanArrays, at_s: int) -> Iterator[IntArray]:
-    """Time of the cores that a VM of another type has more, if it is rented when one of the plan ends."""
-    own, most = plan.bag.own_vms, max((offer.vcpus for offer in plan.regular), default=0)
-    cores = np.concatenate([own["cores"], np.zeros_like(plan.burstable_end_s)])
-    for end_s, kept in zip(np.concatenate([own["end"], plan.burstable_end_s]).tolist(), cores.tolist(), strict=True):
-        if end_s > at_s and most > kept:
-            yield np.full(most - kept, plan.instance.deadline_s - end_s - plan.bag.terms.overhead)
+    """Time of the cores that VMs of another type have more, if they are rented when one of the plan ends."""
+    own, weights = plan.bag.own_vms, plan.bag.group_weights
+    a_weight = np.where(weights > 0, plan.bag.rentals["vcpus"] / np.maximum(weights, 1), 0.0).max(axis=1, initial=0.0)
+    freed = np.concatenate([weights[:, own["rental"]], plan.burstable_weights], axis=1)
+    most = np.ceil(a_weight @ freed - NOISE).astype(int).tolist()
+    kept = np.concatenate([own["cores"], np.zeros_like(plan.burstable_end_s)]).tolist()
+    ends_s = np.concatenate([own["end"], plan.burstable_end_s]).tolist()
+    for end_s, more in zip(ends_s, np.subtract(most, kept).tolist(), strict=True):
+        if end_s > at_s and more > 0:
+            yield np.full(more, plan.instance.deadline_s - end_s - plan.bag.terms.overhead)
 
 
 def _transformed(seconds: IntArray, window_s: int, k: int) -> IntArray:
@@ -651,9 +670,9 @@ class Twins:
             if any(offer.market == "spot" for offer in vms) and len(vms) > vm_type.offers["on-demand"].limit:
                 limit = vm_type.offers["on-demand"].limit
                 return f"the {len(vms)} VMs of {vm_type.name} are more than its limit of {limit} on demand"
-        most = instance.limits.max_on_demand
-        if most is not None and len(self._offers) > most:
-            return f"all {len(self._offers)} VMs are more than limits.max_on_demand, {most}"
+        for name, quota in instance.limits.of_groups():
+            if sum(quota.weight(offer.vm_type, "on-demand") for offer in self._offers) > quota.most:
+                return f"all {len(self._offers)} VMs, on demand, are more than {name}"
         return ""
 
     def start_s(self, task: IntArray, left_s: IntArray, at_s: int) -> IntArray:

@@ -139,9 +139,13 @@ class Rows:
     core_end : list of int
         Planned end of each of their cores.
     counted_end : list of int
-        Ends of all VMs that count against ``max_on_demand``, burstable ones included.
-    deadline, boot, overhead, most_on_demand : int
-        Deadline; boot; overhead from the request of a VM until it runs a migrated task; most on-demand VMs.
+        Ends of all VMs that count in limits of several offers, burstable ones included.
+    counted_weights, group_weights : list of list of int, shape (n_groups, n_counted) and (n_groups, n_rentals)
+        Weights in each such limit: of these VMs, and of a VM of each rental.
+    group_most : list of int, shape (n_groups,)
+        Most that on-demand VMs weigh together in each limit.
+    deadline, boot, overhead : int
+        Deadline; boot; overhead from the request of a VM until it runs a migrated task.
     asked : int
         `SURVEY`, `LOSS`, `ROOM` or `COST`.
     down : list of int, shape (n_types,)
@@ -160,8 +164,8 @@ class Rows:
         What is lost, as indices of ``tasks``, longest first.
     left : list of list of int, shape (n_rentals, n_tasks)
         What is left of each task that is lost, in seconds on each rental.
-    room : list of int, shape (n_rentals + 1,)
-        New VMs that may be rented: of each rental, and of all of them.
+    room : list of int, shape (n_rentals + n_groups,)
+        New VMs that may be rented: of each rental, and what they may weigh in each limit of several.
     moments : list of MomentRow
         Rescues of a survey.
     status, second, work : int
@@ -195,10 +199,12 @@ class Rows:
     own_vms: list[OwnVmRow] = field(default_factory=list)
     core_end: list[int] = field(default_factory=list)
     counted_end: list[int] = field(default_factory=list)
+    counted_weights: list[list[int]] = field(default_factory=list)
+    group_weights: list[list[int]] = field(default_factory=list)
+    group_most: list[int] = field(default_factory=list)
     deadline: int = 0
     boot: int = 0
     overhead: int = 0
-    most_on_demand: int = 0
     asked: int = SURVEY
     down: list[int] = field(default_factory=list)
     since: int = 0
@@ -374,14 +380,15 @@ def list_lost(r: Rows, now: int) -> None:
 
 
 def count_room(r: Rows, now: int) -> None:
-    """Count the new VMs that may be requested at a second, of each rental and of all of them."""
+    """Count the new VMs that may be requested at a second, of each rental and in each limit of several."""
     n_rentals = len(r.rentals)
     for rental in range(n_rentals):
         r.room[rental] = r.rentals[rental].limit
-    r.room[n_rentals] = r.most_on_demand
-    for number in range(len(r.counted_end)):
-        if r.counted_end[number] > now:
-            r.room[n_rentals] -= 1
+    for group in range(len(r.group_most)):
+        r.room[n_rentals + group] = r.group_most[group]
+        for number in range(len(r.counted_end)):
+            if r.counted_end[number] > now:
+                r.room[n_rentals + group] -= r.counted_weights[group][number]
     for number in range(len(r.own_vms)):
         if r.own_vms[number].end > now:
             r.room[r.own_vms[number].rental] -= 1
@@ -398,8 +405,8 @@ def begin_packing(r: Rows, p: int, now: int) -> None:
         vms = max(min(r.room[rental], r.n_lost), 0)
         cores = min(r.rentals[rental].vcpus, r.n_lost)
         r.most_cores += vms * cores if r.rentals[rental].size_kb >= 0 else min(vms * cores, r.n_lost + cores)
-    for rental in range(len(r.rentals) + 1):
-        r.free_vms[rental] = r.room[rental]
+    for place in range(len(r.rentals) + len(r.group_most)):
+        r.free_vms[place] = r.room[place]
     earliest = now + r.overhead
     for number in range(len(r.own_vms)):
         own = r.own_vms[number]
@@ -428,13 +435,18 @@ def add_vm(r: Rows, p: int, rental: int, cores: int, free: int) -> int:
 def open_vm(r: Rows, p: int, rental: int, earliest: int) -> PackedVmRow:
     """Rent a VM for a packing; return it."""
     r.free_vms[rental] -= 1
-    r.free_vms[len(r.rentals)] -= 1
+    for group in range(len(r.group_most)):
+        r.free_vms[len(r.rentals) + group] -= r.group_weights[group][rental]
     return r.vms[p][add_vm(r, p, rental, min(r.rentals[rental].vcpus, r.n_lost), earliest)]
 
 
 def may_open(r: Rows, rental: int) -> bool:
     """Return the answer whether another VM of a rental may be rented."""
-    return r.free_vms[rental] > 0 and r.free_vms[len(r.rentals)] > 0
+    for group in range(len(r.group_most)):
+        weight = r.group_weights[group][rental]
+        if weight > 0 and r.free_vms[len(r.rentals) + group] < weight:
+            return False
+    return r.free_vms[rental] > 0
 
 
 def put(r: Rows, p: int, number: int, core: int, start: int, left: int) -> None:
@@ -507,7 +519,7 @@ def keep_pattern(r: Rows, p: int, pattern: int, earliest: int) -> None:
             fixed |= r.vms[pattern][vm].end > 0
     if not fixed:
         return
-    for rental in range(len(r.rentals) + 1):
+    for rental in range(len(r.rentals)):
         r.free_vms[rental] = 0
     n_own = r.n_vms[p]
     for vm in range(n_own):

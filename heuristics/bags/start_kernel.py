@@ -24,12 +24,14 @@ class Room(NamedTuple):
 
     Attributes
     ----------
-    lanes, offer, market : array of int, shape (n_ways,)
-        Lanes of a VM, and offer and market of each way.
+    lanes, offer : array of int, shape (n_ways,)
+        Lanes of a VM, and offer of each way.
     vms : array of int, shape (n_offers,)
         Most VMs of each offer.
-    cap : array of int, shape (n_markets,)
-        Most VMs of each market.
+    weights : array of int, shape (n_groups, n_ways)
+        Weight of a VM in each limit of several offers.
+    most : array of int, shape (n_groups,)
+        Most that the VMs weigh there together.
     tree, tree_first, tree_size : array of int
         Loads of the lanes of each way, `MAX_SECONDS` of those that are not there: from where its tree begins, and how
         many leaves it has, a power of two. Node 1 is the root; the children of node k are 2 k and 2 k + 1.
@@ -37,9 +39,9 @@ class Room(NamedTuple):
 
     lanes: IntArray
     offer: IntArray
-    market: IntArray
     vms: IntArray
-    cap: IntArray
+    weights: IntArray
+    most: IntArray
     tree: IntArray
     tree_first: IntArray
     tree_size: IntArray
@@ -268,7 +270,7 @@ def place_early(
     """
     n_ways = len(room.lanes)
     taken = np.zeros(len(rescue.most_s), dtype=np.int64)
-    in_market = np.zeros(len(room.cap), dtype=np.int64)
+    of_group = np.zeros(len(room.most), dtype=np.int64)
     of_offer = np.zeros(len(room.vms), dtype=np.int64)
     for task in range(len(order)):
         group = order[task]
@@ -287,17 +289,21 @@ def place_early(
                 continue
             # The first lane with a load of so much at most: each inner node of the tree has the least load below it.
             first, size = room.tree_first[k], room.tree_size[k]
-            offer, market = room.offer[k], room.market[k]
+            offer = room.offer[k]
             load = 0
             if room.tree[first + 1] > most:
-                # No lane is early enough: a new VM, as far as the limits of its offer and of its market go.
-                if of_offer[offer] == room.vms[offer] or in_market[market] >= room.cap[market]:
+                # No lane is early enough: a new VM, as far as the limits of its offer and of its groups go.
+                full = of_offer[offer] == room.vms[offer]
+                for one in range(len(of_group)):
+                    full = full or (room.weights[one, k] and of_group[one] + room.weights[one, k] > room.most[one])
+                if full:
                     continue
                 chosen = opened[k] * room.lanes[k]
                 end = chosen + room.lanes[k]
                 opened[k] += 1
                 of_offer[offer] += 1
-                in_market[market] += 1
+                for one in range(len(of_group)):
+                    of_group[one] += room.weights[one, k]
             else:
                 node = 1
                 while node < size:

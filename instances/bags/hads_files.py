@@ -229,6 +229,8 @@ def hads_files(instance: Instance) -> HadsFiles:
         "description": instance.description or instance.name,
         "tasks": job_tasks,
     }
+    if instance.limits.quotas:
+        raise SpotbagError("HADS files know no quotas: leave limits.quotas out, or say max_spot and max_on_demand")
     caps = {HADS_MARKETS[market]: _cap(instance, market) for market in MARKETS}
     environment = {
         "global_limits": {"ec2": caps},
@@ -270,7 +272,7 @@ def _export_tasks(instance: Instance) -> dict[str, Any]:
 
 def _cap(instance: Instance, market: Market) -> int:
     """Limit of a market; without one, the limits of its offers together."""
-    cap = instance.limits.of(market)
+    cap = instance.limits.max_spot if market == "spot" else instance.limits.max_on_demand
     if cap is not None:
         return cap
     return sum(vm_type.offers[market].limit for vm_type in instance.vm_types if market in vm_type.offers)

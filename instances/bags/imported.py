@@ -90,7 +90,9 @@ def make_instance(
     # Run times of a file were measured on one machine; an instance states those of speed 1.
     more = _at_speed_1(tasks, asked.vms, [vm_type["name"] for vm_type in vm_types])
     caps = {"max_spot": asked.vms.max_spot, "max_on_demand": asked.vms.max_on_demand}
-    limits = {key: value for key, value in caps.items() if value is not None}
+    limits: dict[str, Any] = {key: value for key, value in caps.items() if value is not None}
+    if asked.vms.quotas:
+        limits["quotas"] = [quota.model_dump(exclude_none=True) for quota in asked.vms.quotas]
     stem = "bag" if source == source_name(STANDARD_INPUT) else os.path.basename(source).rsplit(".", 1)[0]
     name = asked.name or stem or "bag"
     document: dict[str, Any] = {

@@ -130,7 +130,8 @@ def price_scenario(
     source : str
         Name of the history in messages, and of the scenario.
     zone : str, optional
-        Availability zone whose prices count; needed if there are several.
+        Availability zone whose prices count; needed if there are several. With ``all`` they are prices of pools,
+        ``type@zone``.
     product : str, optional
         Operating system whose prices count; if absent, Linux/UNIX, or the only one that there is.
     since : str, optional
@@ -142,7 +143,8 @@ def price_scenario(
         If a zone, a product or a start must be said, or there are no prices of it.
     """
     chosen = _choice(prices, source, "product", None if product is None else plain_product(product), LINUX)
-    chosen = _choice(chosen, source, "zone", zone, None)
+    pools = zone == "all"
+    chosen = chosen if pools else _choice(chosen, source, "zone", zone, None)
     # The history begins with its first entry, whatever the type: all types share one clock.
     begin, end = min(entry.time for entry in chosen), max(entry.time for entry in chosen)
     start_s = None
@@ -154,7 +156,8 @@ def price_scenario(
         start_s = round((start - begin).total_seconds())
     by_type: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for entry in chosen:
-        by_type[entry.name].append(((entry.time - begin).total_seconds(), entry.price))
+        name = f"{entry.name}@{entry.zone}" if pools else entry.name
+        by_type[name].append(((entry.time - begin).total_seconds(), entry.price))
     columns = {}
     for name, pairs in by_type.items():
         pairs.sort(key=lambda pair: pair[0])

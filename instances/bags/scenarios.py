@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import os
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 from ...core.errors import InputError, Issue, input_error, show_value
 from ...core.json_documents import parse_json
 from ...core.text_files import STANDARD_INPUT, is_readable_file, packaged_toml, read_text, source_name
-from .scripted_days import Scenario, ScriptedScenario
+from .scripted_days import Scenario, ScriptedScenario, rate_per_hour
 from .timeline import QUIET
 
 
@@ -36,11 +35,6 @@ class NamedScenario(NamedTuple):
     bathtub: Mapping[str, Any] | None = None
 
 
-def _rate(probability: float, hours: float) -> float:
-    """Rate for each hour of what happens within some hours with a probability."""
-    return -math.log1p(-probability) / hours
-
-
 def _described(
     summary: str = "", paper: str = "", interrupted: Mapping[str, float] | None = None, **numbers: Any
 ) -> NamedScenario:
@@ -48,7 +42,7 @@ def _described(
     if paper:
         summary = f"{paper}: {numbers['k_h']:g} hibernations and {numbers['k_r']:g} resumes per deadline and type"
     if interrupted is not None:
-        numbers["shocks"] = {"vm_interruptions_per_hour": _rate(**interrupted), **numbers["shocks"]}
+        numbers["shocks"] = {"vm_interruptions_per_hour": rate_per_hour(**interrupted), **numbers["shocks"]}
     return NamedScenario(summary, **numbers)
 
 
@@ -81,7 +75,8 @@ def find_scenario(
     text : str
         A name of `SCENARIOS`, or the path of a file (``-`` for standard input): JSON of a day of the format
         ``spotbag.timeline/1``, of a scenario of the format ``spotbag.scenario/1``, or of an availability trace with
-        ``gap_seconds`` and ``data``; or a history of spot prices, as JSON of AWS or as a table.
+        ``gap_seconds`` and ``data``; a history of spot prices, as JSON of AWS or as a table; or the file of the Spot
+        Instance Advisor of AWS.
     k_h, k_r : float, optional
         Of ``poisson``, which needs both: hibernations and resumes to be expected within a deadline.
     rate_scale : float
@@ -91,7 +86,8 @@ def find_scenario(
     vms_per_one : float or "all", optional
         How many VMs it stands for; if absent, all of a type in a trace of 0 and 1 only, and one VM in others.
     zone, product : str, optional
-        Availability zone and operating system whose prices count, of a history that has several.
+        Availability zone and operating system whose prices count, of a history that has several; of the advisor, the
+        zone's region.
     since : str, optional
         When the days of a history of prices start, such as ``2026-07-09T12:00:00Z``; drawn by the seed if absent.
     amplitude, early_scale_s, late_scale_s, end_age_s : float, optional
@@ -161,6 +157,11 @@ def _of_file(path: str, options: Mapping[str, Any]) -> Scenario:
 
         _refuse(options, set(prices), source, "a history of spot prices")
         return price_scenario(spot_prices_of_document(document, source), source, **prices)
+    if "spot_advisor" in document:
+        from .spot_advisor import advisor_scenario
+
+        _refuse(options, {"zone", "product"}, source, "the file of the Spot Instance Advisor")
+        return advisor_scenario(document, source, options["zone"], options["product"])
     if "data" in document or "gap_seconds" in document:
         from .availability_days import availability_of_document
 
@@ -170,7 +171,7 @@ def _of_file(path: str, options: Mapping[str, Any]) -> Scenario:
     raise input_error(
         source,
         'is no scenario: it has neither "format": "spotbag.timeline/1" or "spotbag.scenario/1", as days and scenarios '
-        'have, nor "data", as availability traces have, nor "SpotPriceHistory", as the prices of AWS have',
+        'have, nor "data", as availability traces have, nor "SpotPriceHistory" or "spot_advisor", as files of AWS have',
     )
 
 

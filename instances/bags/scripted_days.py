@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -13,6 +14,15 @@ from .timeline import Timeline, TimelineEvent
 if TYPE_CHECKING:
     from ..entries import CloudName
     from ..instance import Instance
+
+
+HOURS_A_MONTH = 730.0
+"""Within a month, the Spot Instance Advisor counts how often VMs were interrupted."""
+
+
+def rate_per_hour(probability: float, hours: float = 1.0) -> float:
+    """Rate for each hour of what happens within some hours with a probability."""
+    return -math.log1p(-probability) / hours
 
 
 class Scenario(Protocol):

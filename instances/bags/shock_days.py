@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from ...core.errors import InputError, Issue
 from ...core.quantities import SECONDS_PER_HOUR, Name, whole
-from ...core.records import Record
-from ..entries import CloudName
+from ...core.records import FROZEN, Record
+from ..entries import CloudName, VmType, matches
 from .day_draws import horizon_s, refuse_endless_day, spot_types, uniform_numbers
 from .poisson_days import alternating, whole_moments
 from .timeline import Timeline, TimelineEvent, unchecked_timeline
@@ -32,6 +33,8 @@ _VMS, _SHOCKS, _STRUCK = _STREAMS, 2 * _STREAMS, 2 * _STREAMS + 1
 _OUTAGES = 4 * _STREAMS
 
 Rate = Annotated[float, Field(ge=0, le=SECONDS_PER_HOUR)]
+Rates = Rate | Annotated[dict[Name, Rate], Field(min_length=1), FROZEN]
+"""A rate of all VM types, or by their names or patterns of them, of which the first that fits counts."""
 
 
 class ShockScenario(Record):
@@ -48,8 +51,9 @@ class ShockScenario(Record):
         What it is called.
     cloud : str, optional
         Whose rules hold; see `spotbag.instances.clouds`.
-    vm_interruptions_per_hour, type_interruptions_per_hour : float
-        Of each spot VM, and of each type, that is there.
+    vm_interruptions_per_hour, type_interruptions_per_hour : float, or mapping of VM type to float
+        Of each spot VM, and of each type, that is there. By type: by its name, or else by the first pattern that fits,
+        such as ``c5.*``, and ``*`` for all others.
     shocks_per_hour, shock_share : float
         How often a shock comes, and the probability with which it strikes each type.
     mean_outage_s : float, optional
@@ -67,8 +71,8 @@ class ShockScenario(Record):
     kind: Literal["shocks"] = "shocks"
     name: Name = "shocks"
     cloud: CloudName | None = None
-    vm_interruptions_per_hour: Rate = 0.0
-    type_interruptions_per_hour: Rate = 0.0
+    vm_interruptions_per_hour: Rates = 0.0
+    type_interruptions_per_hour: Rates = 0.0
     shocks_per_hour: Rate = 0.0
     shock_share: Annotated[float, Field(ge=0, le=1)] = 1.0
     mean_outage_s: Annotated[float, Field(gt=0, le=1e9)] | None = None
@@ -76,14 +80,21 @@ class ShockScenario(Record):
     @property
     def fixed(self) -> bool:
         """Without interruptions every day is the same."""
-        return not (self.vm_interruptions_per_hour or self.type_interruptions_per_hour or self.struck_per_hour)
+        rates = self.vm_interruptions_per_hour, self.type_interruptions_per_hour
+        return not (any(map(_any, rates)) or self.struck_per_hour)
 
     @property
-    def law(self) -> Mapping[str, float | None]:
-        """Rates for policies that ask for them: interruptions of a VM and of a type for each hour, mean outage."""
+    def law(self) -> Mapping[str, float | None] | None:
+        """Rates for policies that ask for them: interruptions of a VM and of a type for each hour, mean outage.
+
+        They know one rate of all types; None where each has its own.
+        """
+        of_vm, of_type = self.vm_interruptions_per_hour, self.type_interruptions_per_hour
+        if isinstance(of_vm, Mapping) or isinstance(of_type, Mapping):
+            return None
         return {
-            "vm_interruptions_per_hour": self.vm_interruptions_per_hour,
-            "type_interruptions_per_hour": self.type_interruptions_per_hour + self.struck_per_hour,
+            "vm_interruptions_per_hour": of_vm,
+            "type_interruptions_per_hour": of_type + self.struck_per_hour,
             "mean_outage_s": self.mean_outage_s,
         }
 
@@ -91,6 +102,14 @@ class ShockScenario(Record):
     def struck_per_hour(self) -> float:
         """Rate at which a VM type is struck by shocks, per hour."""
         return self.shocks_per_hour * self.shock_share
+
+    def rates_of(self, vm_type: VmType) -> tuple[float, float]:
+        """Interruptions of a VM of a type, and of the type, for each hour."""
+        of_vm, of_type = (
+            _rate_of(getattr(self, field), vm_type, self.name, field)
+            for field in ("vm_interruptions_per_hour", "type_interruptions_per_hour")
+        )
+        return of_vm, of_type
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
         """Draw a day; see `Scenario.day`."""
@@ -102,10 +121,28 @@ class ShockScenario(Record):
             draw.refuse_too_many(instance)
             struck = draw.struck([index for index, _ in types])
             for index, name in types:
-                events += draw.of_type(index, name, struck[index])
-                events += draw.of_vms(index, name, VMS_A_PLACE * instance.vm_types[index].offers["spot"].limit)
+                vm_type = instance.vm_types[index]
+                of_vm, of_type = self.rates_of(vm_type)
+                events += draw.of_type(index, name, struck[index], of_type)
+                events += draw.of_vms(index, name, VMS_A_PLACE * vm_type.offers["spot"].limit, of_vm)
         events.sort(key=lambda event: (event.time_s, event.kind == "interrupt"))
         return unchecked_timeline(f"{self.name}, seed {seed}, day {day}", events)
+
+
+def _any(rates: float | Mapping[str, float]) -> bool:
+    return any(rates.values()) if isinstance(rates, Mapping) else rates > 0
+
+
+def _rate_of(rates: float | Mapping[str, float], vm_type: VmType, source: str, field: str) -> float:
+    """Rate of a type, or of a pool: by its name, that of its type, or a pattern; refused where none fits."""
+    if not isinstance(rates, Mapping):
+        return rates
+    named = [name for name in (vm_type.name, vm_type.instance_type) if name in rates]
+    found = [*named, *(pattern for pattern in rates if matches(vm_type.name, pattern))]
+    if not found:
+        rule = f"has no rate of the spot type {vm_type.name!r}: say it, or that of all others by the name '*'"
+        raise InputError(source, [Issue("", rule, field)])
+    return rates[found[0]]
 
 
 class _Draw:
@@ -120,10 +157,12 @@ class _Draw:
         """Refuse a day of too many events."""
         hours = (self.end_s - self.start_s) / SECONDS_PER_HOUR
         scenario = self.scenario
-        limits = [vm_type.offers["spot"].limit for vm_type in instance.vm_types if "spot" in vm_type.offers]
-        of_types = len(limits) * (scenario.type_interruptions_per_hour + scenario.struck_per_hour)
-        of_vms = VMS_A_PLACE * sum(limits) * scenario.vm_interruptions_per_hour
-        refuse_endless_day(scenario.name, int(2 * hours * (of_types + of_vms)))
+        events = 0.0
+        for index, _ in spot_types(instance):
+            of_vm, of_type = scenario.rates_of(instance.vm_types[index])
+            events += of_type + scenario.struck_per_hour
+            events += VMS_A_PLACE * instance.vm_types[index].offers["spot"].limit * of_vm
+        refuse_endless_day(scenario.name, int(2 * hours * events))
 
     def struck(self, types: list[int]) -> dict[int, FloatArray]:
         """Moments of the shocks that strike each type."""
@@ -136,9 +175,8 @@ class _Draw:
         chances = uniform_numbers(self.seed, self.day, [_STRUCK + index for index in types], max(n, 1))[:, :n]
         return {index: moments[:n][row < scenario.shock_share] for index, row in zip(types, chances, strict=True)}
 
-    def of_type(self, index: int, name: str, struck_s: FloatArray) -> Iterator[TimelineEvent]:
+    def of_type(self, index: int, name: str, struck_s: FloatArray, rate: float) -> Iterator[TimelineEvent]:
         """Events of a type as a whole: it is down while its own interruption, or that of a shock, lasts."""
-        rate = self.scenario.type_interruptions_per_hour
         down: list[tuple[float, float]] = []
         if rate:
             exact = self._process(lambda n: self._exponential(index, n), rate)
@@ -161,13 +199,13 @@ class _Draw:
             if end < np.inf:
                 yield TimelineEvent(int(end), name, "resume")
 
-    def of_vms(self, index: int, name: str, n_vms: int) -> Iterator[TimelineEvent]:
+    def of_vms(self, index: int, name: str, n_vms: int, rate: float) -> Iterator[TimelineEvent]:
         """Events of single VMs of a type.
 
         Interruptions come with the same rate at all times, also while one that was there before would be gone: the VM
         may have been requested since. What is gone is back when the outage is over that it began with.
         """
-        rate, outage_s = self.scenario.vm_interruptions_per_hour, self.scenario.mean_outage_s
+        outage_s = self.scenario.mean_outage_s
         if not rate or not n_vms:
             return
         moments = self._poisson(_VMS + index, SECONDS_PER_HOUR / rate, n_vms)

@@ -21,7 +21,7 @@ from ...core.quantities import Memory, Name, Price, VCpus
 from ...core.records import FROZEN, Record, Text, WholeDocument
 from ...core.text_files import source_name
 from ...core.wording import close_names
-from ..entries import MARKETS, Architecture, Burstable, Market, Offer, VmType
+from ..entries import MARKETS, Architecture, Burstable, Market, Offer, Quota, VmType
 from ..library import library_data
 
 CATALOGUE_FORMAT: Literal["spotbag.catalogue/1"] = "spotbag.catalogue/1"
@@ -171,11 +171,14 @@ class VmChoice:
     region : str, optional
         Needed if the catalogue has several.
     zone : str, optional
-        Availability zone whose spot prices count, instead of the mean over the zones.
+        Availability zone whose spot prices count, instead of the mean over the zones; several by commas, or ``all``,
+        are pools of their own.
     limit : int
         VMs of each type in each market at once.
     max_spot, max_on_demand : int, optional
         VMs of a market at once.
+    quotas : sequence of Quota
+        Limits of several types together.
     speeds : dict
         Type to how fast a core of it is; run times that were measured once are divided by it.
     measured_on : str, optional
@@ -189,6 +192,7 @@ class VmChoice:
     limit: int = LIMIT_PER_TYPE_AND_MARKET
     max_spot: int | None = None
     max_on_demand: int | None = None
+    quotas: Sequence[Quota] = ()
     speeds: Mapping[str, float] | None = None
     measured_on: str | None = None
 
@@ -250,11 +254,12 @@ def choose_vm_types(choice: VmChoice) -> list[dict[str, Any]]:
     """
     made: list[dict[str, Any]] = []
     speeds = dict(choice.speeds or {})
+    pools = choice.zone is not None and (choice.zone == "all" or "," in choice.zone)
     for row in chosen_rows(choice):
         offers = {
             market: Offer(price_usd_per_hour=price, limit=choice.limit)
             for market in MARKETS
-            if (price := _price(row, market, choice.zone)) is not None
+            if (price := _price(row, market, None if pools else choice.zone)) is not None
         }
         # Models have burstable VMs on demand only, as the papers do.
         if row.burstable is not None:
@@ -265,6 +270,8 @@ def choose_vm_types(choice: VmChoice) -> list[dict[str, Any]]:
                 "that 'spotbag instance prices' has made"
             )
         fields: dict[str, Any] = {"architecture": row.architecture, "burstable": row.burstable}
+        if pools and "spot" in offers:
+            fields["zones"] = _prices_of_zones(row, str(choice.zone))
         if speeds:
             if row.name not in speeds:
                 raise SpotbagError(f"--speed: {row.name} has none; give one for each type, e.g. {row.name}=1.0")
@@ -278,6 +285,13 @@ def choose_vm_types(choice: VmChoice) -> list[dict[str, Any]]:
         )
         made.append(vm_type.model_dump(mode="json", exclude_unset=True))
     return made
+
+
+def _prices_of_zones(row: CataloguedType, zones: str) -> dict[str, float] | None:
+    """Spot prices of a type in some zones, or in all that there are."""
+    known = row.prices["spot"].zones
+    names = [*(known or ())] if zones == "all" else [name.strip() for name in zones.split(",")]
+    return {name: price for name in names if (price := _price(row, "spot", name)) is not None} if known else None
 
 
 def _price(row: CataloguedType, market: Market, zone: str | None) -> float | None:

@@ -28,7 +28,7 @@ from ...core.bill import begun_s
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
 from ...core.quantities import at_most
-from ...instances.entries import BASELINE, FULL_SPEED, Market
+from ...instances.entries import BASELINE, FULL_SPEED
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import held_objective, objective_weights
@@ -175,7 +175,7 @@ class IntervalModel:
         self.vms_are_paid_until_their_last_task()
         self.cores_and_memory_suffice()
         self.credits_suffice()
-        self.markets_are_limited()
+        self.groups_are_limited()
         self.what_is_lost_at_once_fits_the_time_on_demand()
         self.the_budget_is_kept()
         if self.switches.energy_cuts:
@@ -266,21 +266,26 @@ class IntervalModel:
             if vm.kind.credits == "to be planned" and self.by_vm[index]:
                 self.accounts[index] = CreditAccount(self.model, index, vm, self.by_vm[index], self.starts)
 
-    def markets_are_limited(self) -> None:
-        """No more VMs of a market than the instance allows."""
-        for market in self.instance.markets:
-            cap = self.instance.market_limit(market)
-            members = [index for index, vm in enumerate(self.vms) if self._rented(vm, market)]
-            if cap is None or cap >= len(members):
+    def groups_are_limited(self) -> None:
+        """The VMs of a group weigh no more together than the instance allows."""
+        used: dict[int, cp_model.IntVar] = {}
+        for group in self.instance.group_limits:
+            weights = {
+                index: int(group.weights[vm.offer.index]) for index, vm in enumerate(self.vms) if not vm.kind.machines
+            }
+            weights = {index: weight for index, weight in weights.items() if weight}
+            if group.most >= sum(weights.values()):
                 continue
-            used = {index: self.model.new_bool_var(f"used_{index}") for index in members}
-            for index, literal in used.items():
+            for index in sorted(weights.keys() - used):
+                used[index] = literal = self.model.new_bool_var(f"used_{index}")
                 for place in self.by_vm[index]:
                     self.model.add_implication(place.present, literal)
                 self.model.add(self.vms[index].end_s == 0).only_enforce_if(~literal)
-            self.model.add(sum(used.values()) <= cap)
+            self.model.add(sum(weight * used[index] for index, weight in weights.items()) <= group.most)
             # The same in seconds, for the linear relaxation.
-            self.model.add(sum(self.vms[index].end_s for index in members) <= cap * self.last)
+            self.model.add(
+                sum(weight * self.vms[index].end_s for index, weight in weights.items()) <= group.most * self.last
+            )
 
     def what_is_lost_at_once_fits_the_time_on_demand(self) -> None:
         """Leave time to do again all that goes down at once before any of its tasks has ended (`RescueTime`)."""
@@ -380,10 +385,6 @@ class IntervalModel:
                     for task in (before, after)
                 ]
                 self.model.add(keys[0] <= keys[1])
-
-    def _rented(self, vm: Vm, market: Market) -> bool:
-        """True if a VM is one of a market that is not there yet."""
-        return vm.offer.market == market and not vm.kind.machines
 
     # -------------------------------------------------------------- objective
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.quantities import BoolArray, FloatArray, IntArray
-from ...instances.entries import BASELINE, FULL_SPEED, NEVER, SECONDS_PER_CREDIT, Burstable, Market, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, SECONDS_PER_CREDIT, Burstable, RentalOffer
+from ...instances.group_limits import binding_limits, most_worth, one_limit_each
 from ...instances.instance import Instance
 from .task_classes import LET_PASS_CREDITS, MOST_CLASSES
 
@@ -90,19 +91,10 @@ def _of_dates_s(instance: Instance) -> int:
 
 def usable_cores(instance: Instance) -> int:
     """Most cores that can be rented at once."""
-    return sum(_cores_of_market(instance, market) for market in instance.markets)
-
-
-def _cores_of_market(instance: Instance, market: Market) -> int:
-    cap = instance.market_limit(market)
-    left = instance.n_tasks if cap is None else min(cap, instance.n_tasks)
-    cores = 0
-    for offer in sorted(instance.offers, key=lambda entry: -entry.vcpus):
-        if offer.market == market:
-            vms = min(offer.limit, left)
-            left -= vms
-            cores += vms * offer.vcpus
-    return cores
+    offers = [offer for offer in instance.offers if offer.limit]
+    vcpus = np.array([float(offer.vcpus) for offer in offers])
+    vms = np.array([float(offer.limit) for offer in offers])
+    return int(vcpus @ most_worth(vcpus, vms, one_limit_each(binding_limits(instance, offers))))
 
 
 def _shortest_s(instance: Instance) -> IntArray:

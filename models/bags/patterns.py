@@ -124,7 +124,7 @@ class PatternModel:
             self._add_makespan_is_last_end(columns)
         for relaxed in self._relaxed:
             self._add_relaxed_work(relaxed)
-        self._add_market_limits()
+        self._add_group_limits()
 
     # ---------------------------------------------------------------- columns
 
@@ -253,17 +253,16 @@ class PatternModel:
             [relaxed.seconds, *self._reached], [1, *(-vms * step for step in steps)], upper=vms * before_next[0]
         )
 
-    def _add_market_limits(self) -> None:
-        """Most VMs of a market at once."""
-        for market in self.instance.markets:
-            cap = self.instance.limits.of(market)
-            first = [
-                columns.vms_from_level[0]
+    def _add_group_limits(self) -> None:
+        """Most that the VMs of several offers weigh together."""
+        for group in self.instance.group_limits:
+            weights = {
+                columns.vms_from_level[0]: int(weight)
                 for columns in self._columns
-                if columns.patterns.offer.market == market and columns.vms_from_level
-            ]
-            if cap is not None and first:
-                self.program.add_row(first, [1] * len(first), upper=cap)
+                if (weight := group.weights[columns.patterns.offer.index]) and columns.vms_from_level
+            }
+            if weights:
+                self.program.add_row([*weights], [*weights.values()], upper=group.most)
 
     # -------------------------------------------------------------- read back
 

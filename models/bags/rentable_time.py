@@ -11,7 +11,8 @@ from ...core.errors import InputError, Issue
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.clouds import PAPERS, Billing
-from ...instances.entries import MARKETS, NEVER, Market
+from ...instances.entries import NEVER, Market
+from ...instances.group_limits import limits_of, one_limit_each
 from ...instances.instance import Instance
 
 
@@ -64,9 +65,7 @@ def rentable_columns(instance: Instance, billing: Billing | None = None) -> list
     """
     columns = []
     for offer in instance.offers:
-        cap = instance.limits.of(offer.market)
-        limit = min(offer.vm_type.offers[offer.market].limit, instance.n_tasks)
-        limit = limit if cap is None else min(cap, limit)
+        limit = min(instance.limits.most_vms(offer.vm_type, offer.market), instance.n_tasks)
         if limit:
             bill = (billing or PAPERS.billing).bill(offer)
             columns.append(RentableColumn(offer.index, limit, bill.usd))
@@ -75,15 +74,11 @@ def rentable_columns(instance: Instance, billing: Billing | None = None) -> list
     return columns
 
 
-def limited_markets(instance: Instance, columns: list[RentableColumn]) -> list[tuple[Market, int]]:
-    """Return the markets whose limit the limits of their offers do not imply."""
-    result: list[tuple[Market, int]] = []
-    for market in MARKETS:
-        cap = instance.limits.of(market)
-        vms = sum(c.limit for c in columns if instance.offers[c.offer].market == market and not c.free_until_s)
-        if cap is not None and cap < vms:
-            result.append((market, cap))
-    return result
+def limited_groups(instance: Instance, columns: list[RentableColumn]) -> list[tuple[FloatArray, float]]:
+    """Return the limits of several offers that those of the offers do not imply: weights by column, and the most."""
+    vms = np.array([column.limit if not column.free_until_s else 0 for column in columns], dtype=np.int64)
+    limits = limits_of(instance.limits, (instance.offers[column.offer] for column in columns))
+    return one_limit_each([(weights, most) for weights, most in limits if weights @ vms > most])
 
 
 def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: Timeline) -> RentableTime:

@@ -6,14 +6,13 @@ do at most, and a task asks of them at least, is the ground of every relaxation 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...core.errors import ModelRefusal
 from ...core.quantities import FloatArray, IntArray
-from ...instances.entries import BASELINE, FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, Market, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, RentalOffer
 from ...instances.instance import Instance
 
 MOST_CLASSES = 40
@@ -148,15 +147,3 @@ def initial_work_s(offer: RentalOffer) -> float:
     burstable = offer.vm_type.burstable
     assert burstable is not None, "others have no credits"
     return SECONDS_PER_CREDIT * (min(burstable.initial_credits, burstable.credit_cap) + LET_PASS_CREDITS)
-
-
-def binding_market_limits(instance: Instance, offers: Iterable[RentalOffer]) -> list[tuple[Market, int]]:
-    """Return markets and their limits, where the limits of the given offers do not imply them."""
-    counted = list(offers)
-    result: list[tuple[Market, int]] = []
-    for market in instance.markets:
-        limit = instance.market_limit(market)
-        vms = sum(min(offer.limit, instance.n_tasks) for offer in counted if offer.market == market)
-        if limit is not None and limit < vms:
-            result.append((market, limit))
-    return result

@@ -21,7 +21,7 @@ What is corrected, and what is added to the printed model:
 - Eq. 5 is printed with a row for each start. One row for each task and VM says the same to integers, and more to
   fractions.
 - Z_j <= D_spot becomes Z_j <= L_j: the limit of the market the VM is rented in.
-- Added: the limits of the markets, the order of identical VMs, and the energy that cores and memory must provide.
+- Added: the limits of groups, the order of identical VMs, and the energy that cores and memory must provide.
 
 Starts that end after the limit are left out. So are rows of memory that can never bind, and periods that no VM needs.
 It is the reference among the exact models, and the slowest: see `estimate_size`.
@@ -42,7 +42,7 @@ from ...core.errors import ModelRefusal
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
-from .time_indexed_equations import Equations, ModelVm, capped_markets, rentals_of
+from .time_indexed_equations import Equations, ModelVm, binding_groups, rentals_of
 
 MAX_NONZEROS = 1_000_000
 """Nonzeros above which the model is refused: with its rows, building it takes ten seconds and half a gigabyte."""
@@ -235,8 +235,8 @@ def estimate_size(instance: Instance, step_s: int = 1, *, literal: bool = False)
     and another one for the memory.
     """
     lag = int(literal)
-    capped = capped_markets(instance, step_s, literal)
-    columns, rows, nonzeros = 1, instance.n_tasks + len(capped), 0  # the makespan; eq. 4, and the limits of markets
+    groups = binding_groups(instance, step_s, literal)
+    columns, rows, nonzeros = 1, instance.n_tasks + len(groups), 0  # the makespan; eq. 4, and the limits of groups
     for rentals in rentals_of(instance, step_s, literal):
         vm, count = rentals.vm, rentals.count
         able = vm.task_periods > 0
@@ -257,10 +257,11 @@ def estimate_size(instance: Instance, step_s: int = 1, *, literal: bool = False)
         columns += int(count * (n_starts + 1))
         rows += int(count * rows_of_vm) + count - 1
         nonzeros += int(count * per_vm) + 2 * (count - 1)  # and the order of identical VMs
-        if vm.offer.market in capped:
+        counted_in = sum(group.weights[vm.offer.index] > 0 for group in groups)
+        if counted_in:
             columns += count
             rows += int(count * n_tasks) + count - 1
-            nonzeros += int(count * (n_starts + n_tasks + 1)) + 2 * (count - 1)
+            nonzeros += int(count * (n_starts + n_tasks + counted_in)) + 2 * (count - 1)
     return ModelSize(columns, rows, nonzeros)
 
 
@@ -306,7 +307,7 @@ def build_time_indexed(
         for rentals in rentals_of(instance, step_s, literal)
         for number in range(rentals.count)
     )
-    equations = Equations(instance, step_s, literal, vms, capped_markets(instance, step_s, literal))
+    equations = Equations(instance, step_s, literal, vms, binding_groups(instance, step_s, literal))
     with _without_messages():
         equations.add_variables()
         equations.add_constraints()

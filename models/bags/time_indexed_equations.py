@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from ...core.limits import checkpoint
 from ...core.quantities import IntArray
-from ...instances.entries import Market, RentalOffer
+from ...instances.entries import GroupLimit, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.timing import objective_weights
 
@@ -81,24 +80,23 @@ def rentals_of(instance: Instance, step_s: int, literal: bool) -> list[Rentals]:
     return result
 
 
-def capped_markets(instance: Instance, step_s: int, literal: bool) -> dict[Market, int]:
-    """Limits of the markets that allow fewer VMs than the model has."""
-    counts: dict[Market, int] = defaultdict(int)
+def binding_groups(instance: Instance, step_s: int, literal: bool) -> list[GroupLimit]:
+    """Limits of groups that allow fewer VMs than the model has."""
+    counts = np.zeros(len(instance.offers), dtype=np.int64)
     for rentals in rentals_of(instance, step_s, literal):
-        counts[rentals.vm.offer.market] += rentals.count
-    limits = {market: instance.limits.of(market) for market in counts}
-    return {market: cap for market, cap in limits.items() if cap is not None and cap < counts[market]}
+        counts[rentals.vm.offer.index] = rentals.count
+    return [group for group in instance.group_limits if group.weights @ counts > group.most]
 
 
 class Equations:
     """The parts of the model: variables, constraints, objective; one method for each equation."""
 
     def __init__(
-        self, instance: Instance, step_s: int, literal: bool, vms: tuple[ModelVm, ...], caps: dict[Market, int]
+        self, instance: Instance, step_s: int, literal: bool, vms: tuple[ModelVm, ...], groups: list[GroupLimit]
     ) -> None:
         import pyomo.environ as pyo
 
-        self.instance, self.step_s, self.literal, self.vms, self.caps = instance, step_s, literal, vms, caps
+        self.instance, self.step_s, self.literal, self.vms, self.limits = instance, step_s, literal, vms, groups
         self.groups: list[int] = instance.task_group.tolist()
         self.lag = int(literal)
         self.model = pyo.ConcreteModel(name="time-indexed")
@@ -135,7 +133,7 @@ class Equations:
         model.end = pyo.Var(range(len(vms)), domain=pyo.Integers, bounds=lambda _, vm: (0, vms[vm].horizon))
         longest = max((vm.horizon for vm in vms), default=0)
         model.makespan = pyo.Var(domain=pyo.Integers, bounds=(0, longest))
-        capped = [index for index, vm in enumerate(vms) if vm.offer.market in self.caps]
+        capped = [k for k, vm in enumerate(vms) if any(group.weights[vm.offer.index] for group in self.limits)]
         model.rented = pyo.Var(capped, domain=pyo.Binary)
 
     # ------------------------------------------------------------ constraints
@@ -152,7 +150,7 @@ class Equations:
         self.makespan_is_the_last_end()
         self.identical_vms_are_ordered()
         self.tasks_run_on_rented_vms()
-        self.markets_keep_their_limits()
+        self.groups_keep_their_limits()
         if not self.literal:
             self.cores_provide_the_energy()
             self.memory_provides_the_energy()
@@ -252,13 +250,14 @@ class Equations:
             },
         )
 
-    def markets_keep_their_limits(self) -> None:
-        """Not in the paper: at most so many VMs of a market (``instance.limits``)."""
+    def groups_keep_their_limits(self) -> None:
+        """Not in the paper: the VMs of a group weigh so much at most (``instance.limits``)."""
         rows: dict[Any, _Row] = {}
-        for market, cap in self.caps.items():
-            members = [column for vm, column in self.model.rented.items() if self.vms[vm].offer.market == market]
-            rows[market] = ([1] * len(members), members, (None, cap))
-        self._add_rows("markets_keep_their_limits", rows)
+        for number, group in enumerate(self.limits):
+            weights = {vm: int(group.weights[self.vms[vm].offer.index]) for vm in self.model.rented}
+            weights = {vm: weight for vm, weight in weights.items() if weight}
+            rows[number] = ([*weights.values()], [self.model.rented[vm] for vm in weights], (None, group.most))
+        self._add_rows("groups_keep_their_limits", rows)
 
     def cores_provide_the_energy(self) -> None:
         """Valid cut: the tasks of a VM take no more core-periods than its cores have until its end."""

@@ -17,6 +17,7 @@ from ...heuristics.bags.known_day import known_day_plan
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Cloud
 from ...instances.entries import FULL_SPEED, MARKETS
+from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .engine import Replay
@@ -270,14 +271,13 @@ def _spot_cores(schedule: Schedule, time_of: Mapping[int, Sequence[tuple[int, in
     """Offers of the VMs of a plan and of all further spot VMs within the limits; and the cores of spot VMs."""
     instance, boot_s = schedule.instance, schedule.instance.boot_overhead_s
     vm_offer = schedule.vm_offer.tolist()
-    cap = instance.limits.of("spot")
-    room = instance.n_tasks if cap is None else cap - sum(index in time_of for index in vm_offer)
+    left = VmsLeft(instance, np.bincount(vm_offer, minlength=len(instance.offers)))
     full_speed = [index for index in time_of if not instance.offers[index].burstable]  # others would need credits
     for index in full_speed:
         times = time_of[index]
-        more = min(max(room, 0), len(times) - vm_offer.count(index))
+        more = min(max(left.of(index), 0), len(times) - vm_offer.count(index))
         vm_offer += [index] * more
-        room -= more
+        left.take(index, more)
     ends_s = {vm: [boot_s] * instance.offers[index].vcpus for vm, index in enumerate(vm_offer) if index in full_speed}
     columns = schedule.task_vm.tolist(), schedule.task_core.tolist(), schedule.task_end_s.tolist()
     for vm, core, end_s in zip(*columns, strict=True):

@@ -18,7 +18,7 @@ from ...core.rows import dtype_of, rows_of
 from ...core.wording import counted
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Billing
-from ...instances.entries import BASELINE, FULL_SPEED, MARKETS, NEVER, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
@@ -52,19 +52,18 @@ def offer_table(instance: Instance) -> Any:
 
 
 def limit_tables(instance: Instance, offers: Any) -> tuple[Any, Any]:
-    """Return the limits, of each offer alone and of each market that has one, and which offers count against which.
+    """Return the limits, of groups of offers and of each offer alone, and which offers count against which.
 
     The offers are told where theirs are.
     """
     members: list[tuple[int, int]] = []
-    capped = [market for market in MARKETS if instance.limits.of(market) is not None]
-    of_market = {market: number for number, market in enumerate(capped)}
+    quotas = [quota for _, quota in instance.limits.of_groups()]
     for entry, offer in zip(offers, instance.offers, strict=True):
-        own = len(of_market) + offer.index
-        of_offer = [own, of_market[offer.market]] if offer.market in of_market else [own]
+        weights = [quota.weight(offer.vm_type, offer.market) for quota in quotas]
+        of_offer = [(len(quotas) + offer.index, 1), *((number, each) for number, each in enumerate(weights) if each)]
         entry["first_limit"], entry["n_limits"] = len(members), len(of_offer)
-        members += [(number, 1) for number in of_offer]
-    limits = [(instance.limits.of(market), 0, 0, rows.NONE) for market in capped]
+        members += of_offer
+    limits = [(quota.most, 0, 0, rows.NONE) for quota in quotas]
     limits += [(offer.vm_type.offers[offer.market].limit, 0, 0, offer.index) for offer in instance.offers]
     return np.array(limits, dtype=dtype_of(rows.LimitRow)), np.array(members, dtype=dtype_of(rows.MemberRow))
 

@@ -655,7 +655,8 @@ class ReplayState(Rows):
     def can_start(self, offer: RentalOffer, in_market: int = 0, of_offer: int = 0) -> bool:
         """True if one more VM of an offer may be requested now, or after some more of the market and of the offer.
 
-        The limits count all VMs that are not terminated. ``instance.markets`` restricts the plan, not what may rescue
+        In quotas, the others of the market count as those of the offer do. The limits count all VMs that are not
+        terminated. ``instance.markets`` restricts the plan, not what may rescue
         it. A spot type gives no more VMs than there is capacity for, and none while it is down.
         """
         row = self.offers[offer.index]
@@ -663,7 +664,8 @@ class ReplayState(Rows):
             return rules.can_start(self, row)
         for member in self.members[row.first_limit : row.first_limit + row.n_limits]:
             limit = self.limits[member.limit]
-            if limit.used + (in_market if limit.own == NONE else of_offer) >= limit.most:
+            more = in_market if limit.own == NONE else of_offer
+            if limit.used + (more + 1) * member.weight > limit.most:
                 return False
         return not row.spot or rules.room_of(self, row.type) > of_offer
 

@@ -58,7 +58,7 @@ from ...instances.instance import Instance
 from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from ...models.bags.rentable_time import (
     RentableTime,
-    limited_markets,
+    limited_groups,
     prices_of_day,
     rentable_columns,
     rentable_time,
@@ -165,10 +165,7 @@ class ClairvoyantBounds:
             cores=cores,
             sizes_kb=sizes_kb,
             memory_columns=np.flatnonzero(memory_binds).tolist(),
-            markets=[
-                (np.array([offer.market == market for offer in offers]), float(cap))
-                for market, cap in limited_markets(instance, self.columns)
-            ],
+            groups=limited_groups(instance, self.columns),
         )
         spot = self._work.checkpoints.spot
         least = np.ceil(self._work.work_s / interval_s[:, None]) - 1 if instance.checkpoint is not None else 0.0

@@ -43,8 +43,8 @@ class Work:
         Of the VMs of each column: price of a second, most at the same time, cores, memory.
     memory_columns : array of int, shape (n_memory,)
         Columns on which memory may bind.
-    markets : sequence of (array of bool, float)
-        Members and limit of each market whose limit matters.
+    groups : sequence of (array of float of shape (n_columns,), float)
+        Weights of VMs in each limit of several offers that matters, and the most that they weigh together.
     """
 
     counts: FloatArray
@@ -57,7 +57,7 @@ class Work:
     cores: FloatArray
     sizes_kb: FloatArray
     memory_columns: Sequence[int]
-    markets: Sequence[tuple[BoolArray, float]]
+    groups: Sequence[tuple[FloatArray, float]]
 
 
 class Dual:
@@ -88,8 +88,8 @@ class Dual:
         self.n_columns = len(work.prices)
         self.size = self.n_columns + len(work.memory_columns)
         limited = np.zeros(self.n_columns, dtype=bool)
-        for members, _ in work.markets:
-            limited |= members
+        for weights, _ in work.groups:
+            limited |= weights > 0
         self.supply_s = np.zeros(self.size)
         self.supply_s[: self.n_columns] = np.where(limited, 0.0, work.limits * time.up_s)
 
@@ -119,14 +119,14 @@ class Dual:
         return value, np.concatenate([used_s, (memory_kb_s / work.sizes_kb - used_s)[work.memory_columns]])
 
     def limited(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Greatest worth of the VM seconds of the limited markets, and those seconds: the dearest VMs first."""
+        """Greatest worth of the VM seconds of limited groups, and those seconds: VMs dearest for their weight first."""
         used_s = np.zeros(self.size)
-        order = np.argsort(-theta[: self.n_columns], kind="stable")
-        for members, cap in self.work.markets:
-            ranked = order[members[order]]
-            vms = self.time.up[:, ranked] * self.work.limits[ranked]
-            taken = np.clip(cap - (np.cumsum(vms, axis=1) - vms), 0.0, vms)
-            used_s[ranked] = self.time.span_s @ taken
+        for weights, most in self.work.groups:
+            mine = np.flatnonzero(weights)
+            ranked = mine[np.argsort(-theta[mine] / weights[mine], kind="stable")]
+            need = self.time.up[:, ranked] * (self.work.limits * weights)[ranked]
+            taken = np.clip(most - (np.cumsum(need, axis=1) - need), 0.0, need)
+            used_s[ranked] = (self.time.span_s @ taken) / weights[ranked]
         return float(theta @ used_s), used_s
 
     def worth(self, theta: FloatArray) -> float:
@@ -159,7 +159,7 @@ class Dual:
         parts[rows, work.memory_columns] = 1.0
         parts[rows, self.n_columns + rows] = -1.0
         master = Master(
-            self.supply_s * scale, parts, -work.prices[list(work.memory_columns)] / per_s, bool(work.markets)
+            self.supply_s * scale, parts, -work.prices[list(work.memory_columns)] / per_s, bool(work.groups)
         )
         theta, best, best_theta = np.zeros(self.size), -math.inf, np.zeros(self.size)
         master.set_box(box)
@@ -171,7 +171,7 @@ class Dual:
             demand, slope = self.demand(theta * per_s, counted=counted)
             master.add_work(demand * per_usd - float(slope @ theta) * scale, slope * scale)
             value = demand - float(self.supply_s @ theta) * per_s
-            if work.markets:
+            if work.groups:
                 worth, used_s = self.limited(theta * per_s)
                 master.add_worth(used_s * scale)
                 value -= worth
@@ -217,7 +217,7 @@ class Master(Programme):
     parts, offsets : array of float, shape (m, n) and (m,)
         ``parts @ theta >= offsets`` holds.
     limited : bool
-        Whether there are limits of whole markets, whose worth c is at least 0; without them c is 0.
+        Whether there are limits of groups, whose worth c is at least 0; without them c is 0.
 
     Notes
     -----

@@ -10,9 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ...core.errors import ModelRefusal
+from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode
-from ...models.bags.task_classes import binding_market_limits, memory_is_free, task_classes, usable_offers
+from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
 from ...schedules.method import Outcome, Run
 from ...schedules.timing import objective_weights
 from .class_dynamic_programme import best_plan
@@ -113,5 +114,5 @@ def has_small_class_programme(instance: Instance) -> bool:
     """
     if not memory_is_free(instance):
         return False
-    caps = [cap for _, cap in binding_market_limits(instance, usable_offers(instance))]
-    return count_vectors(task_classes(instance)) * math.prod(cap + 1 for cap in caps) <= _FEW_STATES
+    most = [most for _, most in binding_limits(instance, usable_offers(instance))]
+    return count_vectors(task_classes(instance)) * math.prod(each + 1 for each in most) <= _FEW_STATES

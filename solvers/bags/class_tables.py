@@ -15,8 +15,10 @@ import numpy as np
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint, count_work
 from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
+from ...core.wording import counted
 from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
+from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode, OfferPatterns, enumerate_patterns, require_free_memory
 from ...models.bags.cpu_credits import (
@@ -26,7 +28,7 @@ from ...models.bags.cpu_credits import (
     credits_count_at_the_end,
     end_with_credits_s,
 )
-from ...models.bags.task_classes import TaskClasses, binding_market_limits, task_classes, usable_offers
+from ...models.bags.task_classes import TaskClasses, task_classes, usable_offers
 
 MOST_COUNT_VECTORS = 50_000
 """Count vectors beyond which the programme refuses."""
@@ -151,22 +153,25 @@ class ClassTables:
         if burstable == "refuse":
             self._plan_credits(offers)
         require_free_memory(instance, offers, _NAME)
-        self._caps = binding_market_limits(instance, offers)
-        most = np.array([*self.classes.size.tolist(), *(cap for _, cap in self._caps)], dtype=np.int64)
+        self._group_limits = binding_limits(instance, offers)
+        most = np.array([*self.classes.size.tolist(), *(most for _, most in self._group_limits)], dtype=np.int64)
         self._shape = tuple((most + 1).tolist())
-        markets = " and ".join(f"{cap} {market}" for market, cap in self._caps)
+        limits = f" within {counted(len(self._group_limits), 'limit')} of groups" if self._group_limits else ""
         _refuse_beyond(
             MOST_STATES,
             self.n_states,
             "states",
-            f"{len(self.classes.size)} classes of identical tasks on up to {markets} VMs",
+            f"{len(self.classes.size)} classes of identical tasks{limits}",
         )
         self.most = most
         self.strides = np.array([math.prod(self._shape[k + 1 :]) for k in range(len(most))], dtype=np.int64)
         self.cost_unit = max((offer.price_usd_per_s for offer in offers), default=1.0)
+        weights = np.array([weights for weights, _ in self._group_limits], dtype=np.int64).reshape(-1, len(offers)).T
         patterns = [self._patterns(offer) for offer in offers]
         self._refuse_large_tables(patterns)
-        self.vm_tables = [self._vm_table(mine) for mine in patterns if len(mine.load_s)]
+        self.vm_tables = [
+            self._vm_table(mine, own) for mine, own in zip(patterns, weights, strict=True) if len(mine.load_s)
+        ]
         self.ends_s: IntArray = np.unique(np.concatenate([np.zeros(0, np.int64), *(t.end_s for t in self.vm_tables)]))
 
     # ----------------------------------------------------------------- sizes
@@ -222,20 +227,19 @@ class ClassTables:
                 f"baseline mode its optimum is one among such plans only"
             )
 
-    def _vm_table(self, patterns: OfferPatterns) -> VmTable:
-        """Make the table of an offer, the empty VM left out."""
+    def _vm_table(self, patterns: OfferPatterns, weights: IntArray) -> VmTable:
+        """Make the table of an offer, the empty VM left out; a VM has these weights in the limits of groups."""
         offer = patterns.offer
         ends = self._ends_of_one_class(patterns) if len(self.classes) == 1 else self._ends_of_cores(patterns)
         whole = self._end_with_credits(offer, ends[-1])
         counts = np.argwhere((whole < NEVER) & (whole > 0))
         end_s = whole[tuple(counts.T)]
         by_end = np.argsort(end_s, kind="stable")
-        in_markets = [np.full((len(counts), 1), int(offer.market == market)) for market, _ in self._caps]
         return VmTable(
             offer,
             patterns,
             ends,
-            np.concatenate([counts, *in_markets], axis=1)[by_end],
+            np.concatenate([counts, np.tile(weights, (len(counts), 1))], axis=1)[by_end],
             end_s[by_end],
             self.instance.rents.cost_usd(offer.index, end_s[by_end]) / self.cost_unit,
             min(offer.limit, self.instance.n_tasks),

@@ -13,8 +13,9 @@ from ...bounds.bags.pattern_master import MOST_NEW, PatternMaster
 from ...core.limits import checkpoint, out_of_time
 from ...core.quantities import FloatArray, IntArray, rounded_down
 from ...instances.entries import RentalOffer
+from ...instances.group_limits import binding_limits, most_worth, one_limit_each
 from ...instances.instance import Instance
-from ...models.bags.task_classes import TaskClasses, binding_market_limits, usable_offers
+from ...models.bags.task_classes import TaskClasses, usable_offers
 from ...models.integer_program import IntegerProgram
 from ...schedules.timing import objective_weights
 from .vm_columns import MOST_TASKS_OF_A_VM, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
@@ -75,17 +76,18 @@ class ColumnMaster(PatternMaster):
             instance.time_limit_s(offer.market) - instance.boot_overhead_s for offer in burstable
         ]
         self._relaxed_price = [self._cost_weight * offer.price_usd_per_s for offer in burstable]
-        self.markets = [
-            ([k for k, finder in enumerate(self.finders) if finder.offer.market == market], cap)
-            for market, cap in binding_market_limits(instance, regular)
-        ]
+        self.group_limits = binding_limits(instance, regular)
+        self._vms, self._columns_of_vm = (
+            np.array([(finder.vms, finder.columns_of_vm) for finder in self.finders], dtype=float).reshape(-1, 2).T
+        )
+        self._one_limit_each = one_limit_each(self.group_limits)
         prices = bound.task_price(instance)[classes.group].min(axis=1)
         self.first_duals: FloatArray = np.where(np.isfinite(prices), prices, 0.0)
         self.columns: list[VmColumn] = []
         self._known: dict[tuple[int, bytes], int] = {}
-        # Columns of each offer, VMs of each limited market, seconds of burstable VMs.
+        # Columns of each offer, what the VMs of each limited group weigh, seconds of burstable VMs.
         most = [float(finder.vms * finder.columns_of_vm) for finder in self.finders]
-        most += [*(float(cap) for _, cap in self.markets), *np.zeros(len(burstable))]
+        most += [*(most for _, most in self.group_limits), *np.zeros(len(burstable))]
         value = bound.objective or 1.0
         dear = 1e3 * float(self.first_duals.max(initial=0.0)) + 1e-4 * value
         super().__init__(classes.size, most, value, dear)
@@ -106,13 +108,11 @@ class ColumnMaster(PatternMaster):
             return self._replace(self._known[key], column)
         self._known[key] = len(self.columns)
         finder = self.finders[column.offer]
-        of_offer = [
-            column.offer,
-            *(len(self.finders) + k for k, (m, _) in enumerate(self.markets) if column.offer in m),
-        ]
-        of_vm = [1.0] + [1.0 / finder.columns_of_vm] * (len(of_offer) - 1)
-        rows = [len(self.classes) + row for row in of_offer]
-        self.add_pattern(self.cost_of(column), column.counts, rows, of_vm)
+        weights = np.array([weights[column.offer] for weights, _ in self.group_limits])
+        counts = np.flatnonzero(weights)
+        rows = len(self.classes) + np.r_[column.offer, len(self.finders) + counts]
+        of_vm = np.r_[1.0, weights[counts] / finder.columns_of_vm]
+        self.add_pattern(self.cost_of(column), column.counts, rows.astype(int).tolist(), of_vm.tolist())
         self.columns.append(column)
         return True
 
@@ -147,9 +147,8 @@ class ColumnMaster(PatternMaster):
         n_offers = len(self.finders)
         of_offers = multipliers[len(self.classes) :]
         fixed = of_offers[:n_offers].copy()
-        for k, (members, _) in enumerate(self.markets):
-            for member in members:
-                fixed[member] += of_offers[n_offers + k] / self.finders[member].columns_of_vm
+        for k, (weights, _) in enumerate(self.group_limits):
+            fixed += of_offers[n_offers + k] * weights / self._columns_of_vm
         return fixed
 
     def price(self, duals: FloatArray, fixed: FloatArray, latest_s: int, most_trials: int) -> Priced:
@@ -184,25 +183,19 @@ class ColumnMaster(PatternMaster):
     def least_prices(self, saving: FloatArray) -> FloatArray:
         """Price of having a column of each offer with which no reduced cost is negative, given the best savings.
 
-        In a limited market a column may take the place of one that saves less: the least saving counts for all.
+        In a limited group a column may take the place of one that saves less: the least saving counts for all.
         """
         prices = -saving
-        for members, _ in self.markets:
-            least = min(-saving[k] * self.finders[k].columns_of_vm for k in members)
-            for k in members:
-                prices[k] = least / self.finders[k].columns_of_vm
+        for weights, _ in self.group_limits:
+            mine = np.flatnonzero(weights)
+            least = (prices * self._columns_of_vm)[mine].min()
+            prices[mine] = least / self._columns_of_vm[mine]
         return prices
 
     def _most_saved(self, saving: FloatArray) -> float:
-        """Sum of the savings of all VMs, at most as many as a limited market allows."""
-        saving = saving * np.array([finder.columns_of_vm for finder in self.finders])
-        left = np.array([finder.vms for finder in self.finders])
-        for members, cap in self.markets:
-            room = cap
-            for k in sorted(members, key=lambda k: saving[k]):
-                left[k] = min(left[k], room)
-                room -= int(left[k])
-        return float(saving @ left)
+        """Sum of the savings of all VMs, at most as many as a limited group allows."""
+        saving = saving * self._columns_of_vm
+        return float(saving @ most_worth(-saving, self._vms, self._one_limit_each))
 
     def counts_matrix(self, columns: list[VmColumn]) -> IntArray:
         """Counts of columns, shape (n_columns, n_classes)."""
@@ -261,10 +254,10 @@ def column_program(master: ColumnMaster, first_s: int, listed: list[VmColumn], b
         if mine.any():
             by_end = _add_vms_by_core if finder.columns_of_vm > 1 else _add_vms
             rented[k] = by_end(program, finder, picked[mine], ends[mine], steps)
-    for members, cap in master.markets:
-        together = [column for k in members for column in rented.get(k, [])]
+    for weights, most in master.group_limits:
+        together = {column: int(weights[k]) for k, mine in rented.items() if weights[k] for column in mine}
         if together:
-            program.add_row(together, [1] * len(together), upper=cap)
+            program.add_row([*together], [*together.values()], upper=int(most))
     return made
 
 

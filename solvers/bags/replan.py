@@ -112,7 +112,7 @@ def replan(
         bag leaves them.
     stop : Stop, optional
         Any object with ``is_set()``: once it says True, the best plan so far is returned.
-    survive : {"one-type", "blackout", "each", "none"}, optional
+    survive : {"one-type", "one-pool", "blackout", "each", "none"}, optional
         What the plan is to survive; as the instance says if absent. If that says nothing, it need survive nothing,
         where `solve` takes ``one-type``: a warning says so of a plan with spot VMs. Where no plan is found in time that
         does, the best one is returned with a warning: something must be done.

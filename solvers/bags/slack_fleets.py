@@ -35,16 +35,11 @@ from ...core.limits import LimitReached, checkpoint
 from ...core.processes import run_compiled
 from ...core.quantities import NEARLY, STEPWISE_ROUNDING, TABLE_BYTES, FloatArray, IntArray
 from ...core.work import ITERATIONS
-from ...instances.entries import FULL_SPEED, Market, RentalOffer
+from ...instances.entries import FULL_SPEED, RentalOffer
+from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import require_free_memory, schedule_of_cores
-from ...models.bags.task_classes import (
-    binding_market_limits,
-    effective_cores,
-    least_work_s,
-    task_classes,
-    usable_offers,
-)
+from ...models.bags.task_classes import effective_cores, least_work_s, task_classes, usable_offers
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from . import slack_kernel as kernel
@@ -113,12 +108,15 @@ class SlackFleets:
             raise ModelRefusal(f"{_NAME} is for objectives that are a cost alone")
         usable = usable_offers(instance)
         require_free_memory(instance, usable, _NAME)
-        self._market_limits = binding_market_limits(instance, (offer for offer in usable if not offer.burstable))
+        self._group_limits = [
+            (weights.astype(np.int64), int(most))
+            for weights, most in binding_limits(instance, (offer for offer in usable if not offer.burstable))
+        ]
         self.instance = instance
         self.classes = task_classes(instance)
         self._size = self.classes.size
         self._fields = _fields(self._size)
-        self._counted: list[tuple[Market, int]] = []
+        self._counted: list[tuple[IntArray, int]] = []
         self._hard_first = self._longest_first(usable)
         self.offers = [
             OfferCores(
@@ -204,9 +202,9 @@ class SlackFleets:
                     cost, schedule = found
                     if not any_will_do:
                         bound = min(cost - 4 * self._rounding, at_most)
-                    if self._keeps_market_limits(schedule):
+                    if self._keeps_group_limits(schedule):
                         return BestPlan(schedule, bound)
-                    self._count_vms_of_limited_markets()
+                    self._count_vms_of_groups()
                     continue
                 bound = min(lowest + within, at_most)
                 if within == self._worst - lowest:  # no plan without burstable VMs costs more
@@ -220,15 +218,16 @@ class SlackFleets:
 
     # ----------------------------------------------------------------- search
 
-    def _count_vms_of_limited_markets(self) -> None:
-        """From now on, sets of tasks that are reached tell how many VMs of each limited market run them."""
-        self._fields = _fields(np.append(self._size, [most for _, most in self._market_limits]))
-        self._counted = self._market_limits
+    def _count_vms_of_groups(self) -> None:
+        """From now on, sets of tasks that are reached tell what the VMs that run them weigh in each limited group."""
+        self._fields = _fields(np.append(self._size, [most for _, most in self._group_limits]))
+        self._counted = self._group_limits
 
-    def _keeps_market_limits(self, schedule: Schedule) -> bool:
-        """True if a plan keeps the limits of the markets."""
-        markets = [self.instance.offers[index].market for index in schedule.vm_offer.tolist()]
-        return all(markets.count(market) <= most for market, most in self._market_limits)
+    def _keeps_group_limits(self, schedule: Schedule) -> bool:
+        """True if a plan keeps the limits of groups."""
+        vms = np.bincount(schedule.vm_offer, minlength=len(self.instance.offers))
+        vms = vms[[offer.offer.index for offer in self.offers]]
+        return all(weights @ vms <= most for weights, most in self._group_limits)
 
     def _within(self, slack: float, any_will_do: bool = False) -> tuple[float, Schedule] | None:
         """Cheapest plan within a slack, or any, and its cost; None if there is none."""
@@ -271,19 +270,19 @@ class SlackFleets:
         return counts
 
     def _packed_vm(self, k: int) -> int:
-        """Packed count of a single VM of an offer, where VMs of its market are counted."""
-        of_markets = self._fields.shift[len(self._size) :].tolist()
-        counted = zip(self._counted, of_markets, strict=True)
-        return sum(1 << shift for (market, _), shift in counted if market == self.offers[k].offer.market)
+        """Packed weights of a single VM of an offer, where VMs of its groups are counted."""
+        of_groups = self._fields.shift[len(self._size) :].tolist()
+        counted = zip(self._counted, of_groups, strict=True)
+        return sum(int(weights[k]) << shift for (weights, _), shift in counted)
 
     def _most_vms(self, k: int, packed: IntArray) -> IntArray:
-        """Most VMs of an offer beside each of some sets of tasks that run, by its limit and that of its market."""
+        """Most VMs of an offer beside each of some sets of tasks that run, by its limit and those of its groups."""
         most = np.full(len(packed), self.offers[k].vms)
         fields = self._fields
-        of_markets = zip(self._counted, fields.shift[len(self._size) :], fields.mask[len(self._size) :], strict=True)
-        for (market, limit), shift, mask in of_markets:
-            if market == self.offers[k].offer.market:
-                most = np.minimum(most, limit - ((packed >> shift) & mask))
+        of_groups = zip(self._counted, fields.shift[len(self._size) :], fields.mask[len(self._size) :], strict=True)
+        for (weights, limit), shift, mask in of_groups:
+            if weights[k]:
+                most = np.minimum(most, (limit - ((packed >> shift) & mask)) // weights[k])
         return most
 
     def _list_vms(self, k: int, allowed: float) -> _Listed:
@@ -449,12 +448,12 @@ def _run(loop: Callable[[IntArray], int], rows: int) -> int:
 
 
 def _fields(most: IntArray) -> kernel.Fields:
-    """Return the fields in which counts up to some numbers are packed: classes, then VMs of limited markets."""
+    """Return the fields in which counts up to some numbers are packed: classes, then weights in limited groups."""
     bits = np.array([int(number).bit_length() for number in most.tolist()], dtype=np.int64)
     if bits.sum() + len(bits) > _MOST_BITS:
         raise ModelRefusal(
             f"{_NAME} packs counts into {_MOST_BITS} bits, and those of {len(most)} classes of identical tasks and "
-            f"limited markets take {int(bits.sum()) + len(bits)}"
+            f"limited groups take {int(bits.sum()) + len(bits)}"
         )
     shift = np.concatenate([[0], np.cumsum(bits + 1)[:-1]])
     guard = sum(1 << int(place + width) for place, width in zip(shift, bits, strict=True))

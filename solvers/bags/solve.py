@@ -114,7 +114,7 @@ def solve(
     near_least : float, optional
         The fastest plan is wanted that costs at most so much more than the least, as a share of it: 0.05 for 5 %. The
         cheapest plan is looked for first, in half of the time; what it costs, and so much more, is the budget then.
-    survive : {"one-type", "blackout", "each", "none"}, optional
+    survive : {"one-type", "one-pool", "blackout", "each", "none"}, optional
         Instead of what the instance says.
     late : {"least"}, optional
         Instead of what the instance says: if no plan in time is found in half of the time, one is looked for with as
@@ -312,7 +312,7 @@ class _Question:
         As it is given.
     instance : Instance
         With D_spot set: the latest, where it is to be chosen.
-    level : {"one-type", "blackout", "each"} or None
+    level : {"one-type", "one-pool", "blackout", "each"} or None
         What a plan is to survive; None if that is of no interest.
     chooses : bool
         Whether D_spot is to be chosen so that the plan survives that.

@@ -29,7 +29,7 @@ from ...heuristics.bags.lanes import lanes_plan
 from ...heuristics.bags.rescue import certify
 from ...instances.entries import FULL_SPEED, NEVER, SURVIVAL_LEVELS, Checkpoints, SurvivalLevel
 from ...instances.instance import Instance
-from ...instances.rescuable import RescuableInstance, of_bag
+from ...instances.rescuable import LOST_AT_ONCE, RescuableInstance, of_bag
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import memory_is_free
 from ...schedules.documents import SpotWith
@@ -81,7 +81,7 @@ def surviving_first_stage(
         The method.
     instance : Instance
         With D_spot at the deadline.
-    level : {"one-type", "blackout", "each"}
+    level : {"one-type", "one-pool", "blackout", "each"}
         What is to be survived.
     initial : Schedule, optional
         A plan of it to start from.
@@ -145,7 +145,7 @@ def _first_to_leave_time(
 
 
 def _rescuable_instance(instance: Instance, level: SurvivalLevel) -> RescuableInstance:
-    return RescuableInstance.of(instance, "type" if level == "one-type" else "market")
+    return RescuableInstance.of(instance, LOST_AT_ONCE.get(level, "market"))
 
 
 def _leaving_time(question: RescuableInstance, plan: Schedule | None) -> Schedule | None:
@@ -319,7 +319,7 @@ def spot_with(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: 
         The method.
     given : Instance
         As it is given; the plan that survives has no spot VMs.
-    level : {"one-type", "blackout", "each"}
+    level : {"one-type", "one-pool", "blackout", "each"}
         What is survived.
     bound : float
         Proven bound of plans that survive.

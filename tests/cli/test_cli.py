@@ -698,7 +698,7 @@ def test_policies_are_named_one_by_one_or_by_commas(
     [
         (("--goal", "quickest"), "error: --goal quickest: must be cheapest, fastest or balanced"),
         (("--markets", "spt"), "error: --markets spt: must be spot or on-demand; did you mean spot?"),
-        (("--survive", "onetype"), "must be one-type, blackout, each or none; did you mean one-type?"),
+        (("--survive", "onetype"), "must be one-type, one-pool, blackout, each or none; did you mean one-type?"),
         (("--d-spot", "3h"), "error: --d-spot 10800: is after the deadline (2100 s)"),
         (("--target-gap", "x%"), "--target-gap: 'x%' must be a share that is not negative"),
         (("--out", "p.txt"), "p.txt: a plan's name must end in .json or .csv, or be - for standard output"),

@@ -14,6 +14,7 @@ from collections import defaultdict
 from spotbag.instances.bags.timeline import Timeline
 from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
+from tests.helpers.quotas import Quotas
 
 _DONE = 1e-12
 
@@ -131,9 +132,9 @@ def _fits(
         return False
     if problem.offer_runtime_s[groups[tasks[-1]], offer.index] >= NEVER or len(tasks) > offer.vcpus:
         return False
-    used = {other for other, its in running.items() if its and problem.offers[other[0]].market == offer.market}
-    cap = problem.limits.of(offer.market)
-    if cap is not None and len(used | {place}) > cap:
+    used = {other for other, its in running.items() if its} | {place}
+    kinds = [(problem.offers[number].vm_type.name, problem.offers[number].market) for number, _ in used]
+    if not Quotas(problem).allow(kinds, (offer.vm_type.name, offer.market)):
         return False
     return sum(int(problem.memory_kb[groups[task]]) for task in tasks) <= offer.memory_kb
 

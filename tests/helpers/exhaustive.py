@@ -25,6 +25,7 @@ from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 from spotbag.schedules.state import State
 from spotbag.schedules.vm_state import VmState
+from tests.helpers.quotas import Quotas, Sums
 from tests.helpers.second_by_second import duration_s, memory_kb
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
@@ -124,13 +125,13 @@ class TinyOffer:
 
 
 class Problem(NamedTuple):
-    """What is to be run, and where: machines, VMs that may be rented, limits of markets less the machines there."""
+    """What is to be run, and where: machines, VMs that may be rented, limits less the machines there."""
 
     bag: Counts
     machines: list[TinyOffer]
     offers: list[TinyOffer]
-    spot_left: int | None
-    on_demand_left: int | None
+    quotas: Quotas
+    left: Sums
     deadline_s: int
 
 
@@ -293,63 +294,60 @@ def _open_bag(instance: Instance) -> Counts:
 
 def _problem(instance: Instance) -> Problem:
     """What an instance asks for."""
-    begun = Counter(machine.market for machine in instance.machines)
-    left = [None if cap is None else cap - begun[market] for market, cap in _caps(instance).items()]
-    return Problem(_open_bag(instance), tiny_machines(instance), tiny_offers(instance), *left, instance.deadline_s)
-
-
-def _caps(instance: Instance) -> dict[str, int | None]:
-    return {"spot": instance.limits.max_spot, "on-demand": instance.limits.max_on_demand}
+    quotas = Quotas(instance)
+    left = quotas.left_by((machine.type, machine.market) for machine in instance.machines)
+    machines, offers = tiny_machines(instance), tiny_offers(instance)
+    return Problem(_open_bag(instance), machines, offers, quotas, left, instance.deadline_s)
 
 
 def _all_choices(problem: Problem) -> list[Choice]:
     """All ways to run the whole bag that no other one beats in both cost and end.
 
     VM by VM: each runs some of the tasks that are left, or is not rented. What counts of the VMs so far is which
-    tasks they run, and how many of a market with a limit they are.
+    tasks they run, and what they count in each limit of several types.
     """
     bag = problem.bag
-    states: dict[tuple[Counts, int, int], list[Choice]] = {(tuple(0 for _ in bag), 0, 0): [Choice(0.0, 0, ())]}
+    nothing = tuple(0 for _ in bag), tuple(0 for _ in problem.left)
+    states: dict[tuple[Counts, Sums], list[Choice]] = {nothing: [Choice(0.0, 0, ())]}
     for offer in problem.machines:
         states = _with_machine(states, offer, bag, problem.deadline_s)
     for offer in problem.offers:
         plans = least_ends(offer, bag)
-        cap = problem.spot_left if offer.market == "spot" else problem.on_demand_left
+        counts = problem.quotas.of((offer.type_name, offer.market))
         for _ in range(min(offer.vms, sum(bag))):
             wider = {state: list(choices) for state, choices in states.items()}
-            for (done, spot, on_demand), choices in states.items():
-                if cap is not None:
-                    spot, on_demand = spot + (offer.market == "spot"), on_demand + (offer.market == "on-demand")
-                    if (spot if offer.market == "spot" else on_demand) > cap:
-                        continue
+            for (done, others), choices in states.items():
+                used = tuple(map(int.__add__, others, counts))
+                if any(there > most and more for there, most, more in zip(used, problem.left, counts, strict=True)):
+                    continue
                 for tasks, plan in plans.items():
                     both = tuple(map(int.__add__, done, tasks))
                     if any(map(int.__gt__, both, bag)):
                         continue
                     cost = offer.cost_usd(plan.end_s)
-                    known = wider.setdefault((both, spot, on_demand), [])
+                    known = wider.setdefault((both, used), [])
                     for choice in choices:
                         _add_unless_beaten(known, choice, cost, offer, plan)
             states = wider
-    return [choice for (done, _, _), choices in states.items() if done == bag for choice in choices]
+    return [choice for (done, _), choices in states.items() if done == bag for choice in choices]
 
 
 def _with_machine(
-    states: dict[tuple[Counts, int, int], list[Choice]], offer: TinyOffer, bag: Counts, deadline_s: int
-) -> dict[tuple[Counts, int, int], list[Choice]]:
+    states: dict[tuple[Counts, Sums], list[Choice]], offer: TinyOffer, bag: Counts, deadline_s: int
+) -> dict[tuple[Counts, Sums], list[Choice]]:
     """States after a machine, which runs some of the tasks that are left beside those that run there."""
     if any(end > way.due_s for _, end, way in offer.busy):
         return {}
-    wider: dict[tuple[Counts, int, int], list[Choice]] = {}
+    wider: dict[tuple[Counts, Sums], list[Choice]] = {}
     if not offer.busy:  # it need not be used
         wider = {state: list(choices) for state, choices in states.items()}
-    for (done, spot, on_demand), choices in states.items():
+    for (done, used), choices in states.items():
         for tasks, plan in least_ends(offer, bag).items():
             both = tuple(map(int.__add__, done, tasks))
             if any(map(int.__gt__, both, bag)) or plan.end_s > deadline_s:
                 continue
             cost = offer.cost_usd(plan.end_s) if plan.end_s > offer.ready_s or offer.busy else 0.0
-            known = wider.setdefault((both, spot, on_demand), [])
+            known = wider.setdefault((both, used), [])
             for choice in choices:
                 _add_unless_beaten(known, choice, cost, offer, plan)
     return wider
@@ -415,7 +413,7 @@ def _problem_in_time(instance: Instance, state: State) -> tuple[Problem, int]:
     gone_by = {*state.done, *(entry.task for vm in state.vms for entry in vm.running)}
     bag = tuple(sum(name not in gone_by for name in _ids(task.id, task.count)) for task in instance.tasks)
     exist = Counter((vm.type, vm.market) for vm in state.vms)
-    begun = Counter(vm.market for vm in state.vms)
+    quotas = Quotas(instance)
     passed = int(state.time_s * parts)
     offers = [
         _in_parts(
@@ -426,8 +424,8 @@ def _problem_in_time(instance: Instance, state: State) -> tuple[Problem, int]:
         if market in instance.markets
     ]
     machines = [_machine_in_parts(instance, vm, parts, passed) for vm in state.vms]
-    left = [None if cap is None else cap - begun[market] for market, cap in _caps(instance).items()]
-    return Problem(bag, machines, offers, *left, instance.deadline_s * parts - passed), parts
+    left = quotas.left_by((vm.type, vm.market) for vm in state.vms)
+    return Problem(bag, machines, offers, quotas, left, instance.deadline_s * parts - passed), parts
 
 
 def _in_parts(offer: TinyOffer, parts: int, passed: int) -> TinyOffer:

@@ -5,7 +5,6 @@ Second by second on each VM, and then VM by VM; shares nothing with the package 
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 from operator import le
@@ -26,6 +25,7 @@ from tests.helpers.exhaustive import (
     tiny_machines,
     tiny_offers,
 )
+from tests.helpers.quotas import Quotas, Sums
 
 Rows: TypeAlias = "list[tuple[float, ...]]"
 """Of each way to do the same: what is spent of each quantity; none is beaten by another one in all of them."""
@@ -51,19 +51,19 @@ def least_late_value(instance: Instance, most: tuple[float, float]) -> LateValue
     dues = tuple((min(due_s(task), instance.deadline_s), task.weight or 1.0) for task in instance.tasks)
     certain_weight, certain_s = _running_late(instance)
     most = most[0] - certain_weight, most[1] - certain_s
-    caps = {"spot": instance.limits.max_spot, "on-demand": instance.limits.max_on_demand}
-    exist = Counter(machine.market for machine in instance.machines)
-    states: dict[tuple[Counts, int, int], Rows] = {(tuple(0 for _ in bag), 0, 0): [(0.0, 0.0, 0.0, 0.0)]}
+    quotas = Quotas(instance)
+    left = quotas.left_by((machine.type, machine.market) for machine in instance.machines)
+    nothing = tuple(0 for _ in bag), tuple(0 for _ in left)
+    states: dict[tuple[Counts, Sums], Rows] = {nothing: [(0.0, 0.0, 0.0, 0.0)]}
     for offer in tiny_machines(instance):
-        states = _with_vm(states, offer, bag, (dues, *most), None)
+        states = _with_vm(states, offer, bag, (dues, *most), nothing[1], left)
     for offer in tiny_offers(instance):
-        cap = caps[offer.market]
-        left = None if cap is None else max(cap - exist[offer.market], 0)
+        counts = quotas.of((offer.type_name, offer.market))
         for _ in range(min(offer.vms, sum(bag))):
-            states = _with_vm(states, offer, bag, (dues, *most), left)
+            states = _with_vm(states, offer, bag, (dues, *most), counts, left)
     found = [
         LateValue(certain_weight + weight, certain_s + late_s, _objective(instance, Choice(cost_usd, int(end_s), ())))
-        for (done, _, _), rows in states.items()
+        for (done, _), rows in states.items()
         if done == bag
         for weight, late_s, cost_usd, end_s in rows
     ]
@@ -84,25 +84,25 @@ def _running_late(instance: Instance) -> tuple[float, float]:
 
 
 def _with_vm(
-    states: dict[tuple[Counts, int, int], Rows],
+    states: dict[tuple[Counts, Sums], Rows],
     offer: TinyOffer,
     bag: Counts,
     limits: tuple[Dues, float, float],
-    cap: int | None,
-) -> dict[tuple[Counts, int, int], Rows]:
+    counts: Sums,
+    left: Sums,
+) -> dict[tuple[Counts, Sums], Rows]:
     """States with one VM more, or, unless something runs there, without it."""
     outcomes = _outcomes(offer, bag, *limits)
     wider = {} if offer.busy else {state: [*rows] for state, rows in states.items()}
-    for (done, spot, on_demand), rows in states.items():
-        if offer.machine is None:
-            spot, on_demand = spot + (offer.market == "spot"), on_demand + (offer.market == "on-demand")
-            if cap is not None and (spot if offer.market == "spot" else on_demand) > cap:
-                continue
+    for (done, others), rows in states.items():
+        used = tuple(map(int.__add__, others, counts))
+        if any(there > most and more for there, most, more in zip(used, left, counts, strict=True)):
+            continue
         for tasks, ways in outcomes.items():
             both = tuple(map(int.__add__, done, tasks))
             if any(map(int.__gt__, both, bag)):
                 continue
-            known = wider.setdefault((both, spot, on_demand), [])
+            known = wider.setdefault((both, used), [])
             for weight, late_s, cost_usd, end_s in rows:
                 for more, more_s, vm_end_s in ways:
                     if (weight + more, late_s + more_s) > limits[1:]:

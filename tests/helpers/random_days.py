@@ -11,6 +11,7 @@ from spotbag.instances.instance import Instance
 from spotbag.plugins import LAUNCHING, RUNNING, Policy, ReplayState, Vm
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
+from tests.helpers.quotas import Quotas
 
 
 def random_plan(instance: Instance, rng: np.random.Generator) -> Schedule | None:
@@ -31,9 +32,9 @@ def random_plan(instance: Instance, rng: np.random.Generator) -> Schedule | None
 
 def _allowed(instance: Instance, queues: list[Queue], index: int) -> bool:
     offer = instance.offers[index]
-    cap = instance.limits.of(offer.market)
-    in_market = sum(queue.offer.market == offer.market for queue in queues)
-    return sum(queue.offer.index == index for queue in queues) < offer.limit and (cap is None or in_market < cap)
+    kinds = [(other.vm_type.name, other.market) for other in (*(queue.offer for queue in queues), offer)]
+    few = sum(queue.offer.index == index for queue in queues) < offer.limit
+    return few and Quotas(instance).allow(kinds, kinds[-1])
 
 
 def random_day(instance: Instance, rng: np.random.Generator) -> Timeline:

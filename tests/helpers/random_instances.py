@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -9,6 +10,18 @@ from hypothesis import strategies as st
 from spotbag.instances.instance import Instance
 
 prices = st.sampled_from([0.01, 0.03, 0.1, 0.36, 1.0, 3.6])
+
+
+def quotas(names: Sequence[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """Limits of several types, of vCPUs or of VMs."""
+    types = st.lists(st.sampled_from([*names, "*"]), min_size=1, max_size=2, unique=True)
+    return st.builds(
+        lambda market, unit, most, named: {"market": market, unit: most} | ({"types": named} if named else {}),
+        st.sampled_from(["spot", "on-demand"]),
+        st.sampled_from(["vcpus", "vcpus", "vms"]),
+        st.integers(1, 12),
+        st.none() | types,
+    )
 
 
 @st.composite
@@ -86,6 +99,11 @@ def instance_documents(draw: st.DrawFn, max_tasks: int = 8, restricted: bool = T
         document["objective"] = {"cost_weight": draw(st.sampled_from([0.0, 0.3, 1.0]))}
     if draw(st.booleans()):
         document["limits"] = {"max_on_demand": draw(st.integers(1, 4)), "max_spot": draw(st.integers(1, 4))}
+    if restricted and draw(st.sampled_from([False, True])):
+        document.setdefault("d_spot_s", deadline)  # perhaps no VM on demand may be rented, which the estimate asks for
+        document["limits"] = document.get("limits", {}) | {
+            "quotas": draw(st.lists(quotas(names), min_size=1, max_size=3))
+        }
     if restricted and draw(st.sampled_from([False, False, True])):
         for entry in document["vm_types"]:
             entry["reserved_mb"] = draw(st.sampled_from([0, 1, 300.5]))

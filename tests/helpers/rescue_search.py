@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
+from tests.helpers.quotas import Kind, Quotas
+from tests.helpers.random_instances import quotas
 
 
 @dataclass
@@ -33,6 +35,7 @@ class RescueSearch:
         self.instance, self.plan = instance, plan
         self.tasks = {task.id: task for task in instance.tasks}
         self.kinds = [kind for kind in instance.vm_types if "on-demand" in kind.offers and kind.burstable is None]
+        self.quotas = Quotas(instance)
         self.vms = {vm.id: vm for vm in plan.vms}
         self.end_s = {vm.id: max(task.end_s for task in plan.tasks if task.vm == vm.id) for vm in plan.vms}
         self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
@@ -81,10 +84,9 @@ class RescueSearch:
                     price = self._price_usd_per_s(vm)
                     own.append(Vm(number, [max(end, ready_s) for end in ends], paid_s, price_usd_per_s=price))
         new = [kind.offers["on-demand"].limit - sum(vm.type == kind.name for vm in alive) for kind in self.kinds]
-        cap = instance.limits.max_on_demand
-        most = 99 if cap is None else cap - len(alive)
         best = [math.inf]
-        self._search(list(lost), own, new, most, ready_s, at_s + instance.boot_overhead_s, best)
+        counted = [(vm.type, "on-demand") for vm in alive]
+        self._search(list(lost), own, new, counted, ready_s, at_s + instance.boot_overhead_s, best)
         return best[0]
 
     def _paid_until_s(self, name: str) -> int:
@@ -99,7 +101,14 @@ class RescueSearch:
         return sum(needs[-kind.vcpus :]) > kind.memory_mb
 
     def _search(
-        self, left: list[Any], vms: list[Vm], new: list[int], most: int, ready_s: int, paid_s: int, best: list[float]
+        self,
+        left: list[Any],
+        vms: list[Vm],
+        new: list[int],
+        counted: list[Kind],
+        ready_s: int,
+        paid_s: int,
+        best: list[float],
     ) -> None:
         usd = 0.0
         for vm in vms:
@@ -112,7 +121,8 @@ class RescueSearch:
             return
         for place, (name, fraction) in enumerate(left):
             others = left[:place] + left[place + 1 :]
-            fresh = [number for number in range(len(new)) if new[number] > 0 and most > 0]
+            kinds = [(kind.name, "on-demand") for kind in self.kinds]
+            fresh = [k for k, kind in enumerate(kinds) if new[k] > 0 and self.quotas.allow([*counted, kind], kind)]
             for choice in [*range(len(vms)), *(-1 - number for number in fresh)]:
                 if choice >= 0:
                     old = vms[choice]
@@ -123,11 +133,12 @@ class RescueSearch:
                 placed = self._placed(old, name, fraction)
                 if placed is None:
                     continue
-                counts = list(new)
+                counts, there = list(new), counted
                 if choice < 0:
                     counts[-1 - choice] -= 1
+                    there = [*counted, kinds[-1 - choice]]
                 rest = [vm for index, vm in enumerate(vms) if index != choice]
-                self._search(others, [*rest, placed], counts, most - (choice < 0), ready_s, paid_s, best)
+                self._search(others, [*rest, placed], counts, there, ready_s, paid_s, best)
 
     def _placed(self, vm: Vm, name: str, fraction: Fraction) -> Vm | None:
         """Put a task on a VM, not before any other; None if it cannot run there or ends late."""
@@ -238,6 +249,9 @@ def tiny_plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument]:
     }
     if draw(st.booleans()):
         document["limits"] = {"max_on_demand": draw(st.integers(1, 3))}
+    if draw(st.booleans()):
+        names = [kind["name"] for kind in kinds]
+        document["limits"] = document.get("limits", {}) | {"quotas": draw(st.lists(quotas(names), max_size=2))}
     if rules is not None:
         document["checkpoint"] = {"overhead_fraction": rules[0], "dump_base_s": rules[1]}
     used = {task.vm for task in placed}

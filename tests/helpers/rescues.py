@@ -21,6 +21,7 @@ from spotbag.instances.instance import Instance
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
+from tests.helpers.quotas import Kind, Quotas
 
 from .tiny_instances import tiny_instance
 
@@ -121,9 +122,8 @@ def with_deadline(schedule: Schedule, deadline_s: int) -> Schedule:
 def may_be_rented(instance: Instance, offer: RentalOffer, queues: list[Queue]) -> bool:
     """Return whether limits allow one more VM of an offer beside those of queues."""
     rented = [queue.offer for queue in queues]
-    cap = instance.limits.of(offer.market)
-    in_market = sum(other.market == offer.market for other in rented)
-    return rented.count(offer) < offer.limit and (cap is None or in_market < cap)
+    kinds = [(other.vm_type.name, other.market) for other in (*rented, offer)]
+    return rented.count(offer) < offer.limit and Quotas(instance).allow(kinds, kinds[-1])
 
 
 def _random_queues(rng: random.Random, instance: Instance) -> list[Queue] | None:
@@ -202,8 +202,9 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
     for offer, number in rented.items():
         if number > offer.vm_type.offers["on-demand"].limit and any(vm.new and vm.offer == offer for vm in rescue.vms):
             yield f"{number} VMs of {offer}"
-    most = instance.limits.max_on_demand
-    if most is not None and sum(rented.values()) > most and any(vm.new for vm in rescue.vms):
+    if any(vm.new for vm in rescue.vms) and not Quotas(instance).allow(
+        (offer.vm_type.name, "on-demand") for offer in rented.elements()
+    ):
         yield f"{sum(rented.values())} VMs on demand"
     for number, vm in enumerate(rescue.vms):
         mine = [k for k in range(len(rescue.task)) if rescue.task_vm[k] == number]
@@ -286,13 +287,12 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
     ready_s = at_s + max(instance.boot_overhead_s, instance.migration_overhead_s)
     on_demand = [offer for offer in instance.offers if offer.market == "on-demand" and offer.listed_as is None]
     room = {offer: offer.vm_type.offers["on-demand"].limit for offer in on_demand}
-    total = instance.limits.max_on_demand
-    total = 10**9 if total is None else total
+    quotas, counted = Quotas(instance), list[Kind]()
     vms: list[tuple[RentalOffer, tuple[int, ...], tuple[tuple[int, int, int], ...]]] = []
     for vm, offer in enumerate(_offers(schedule)):
         if offer.market != "on-demand" or schedule.vm_end_s[vm] <= at_s:
             continue
-        total -= 1
+        counted.append((offer.vm_type.name, "on-demand"))
         room[_listed(instance, offer)] -= 1
         closed = [machine.id for machine in instance.machines if not machine.open]
         if offer.burstable or schedule.vm_ids[vm] in closed:
@@ -311,7 +311,7 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
         left: tuple[int, ...],
         vms: list[tuple[RentalOffer, tuple[int, ...], tuple[tuple[int, int, int], ...]]],
         room: dict[RentalOffer, int],
-        total: int,
+        counted: list[Kind],
     ) -> bool:
         if not left:
             return True
@@ -333,23 +333,24 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
                 core = max((core for core in range(len(cores)) if cores[core] <= start), key=lambda core: cores[core])
                 changed = (*cores[:core], start + seconds, *cores[core + 1 :])
                 entry = (offer, changed, (*placed, (start, start + seconds, need)))
-                if search(rest, [*vms[:number], entry, *vms[number + 1 :]], room, total):
+                if search(rest, [*vms[:number], entry, *vms[number + 1 :]], room, counted):
                     return True
             for offer in on_demand:
-                if room[offer] > 0 and total > 0 and not offer.burstable:
+                more = [*counted, (offer.vm_type.name, "on-demand")]
+                if room[offer] > 0 and quotas.allow(more, more[-1]) and not offer.burstable:
                     new = (offer, (ready_s,) * offer.vcpus, ())
                     seconds = left_s(instance, task, lost[task], offer)
                     if ready_s + seconds > instance.deadline_s:
                         continue
                     changed = (ready_s + seconds, *new[1][1:])
                     entry = (offer, changed, ((ready_s, ready_s + seconds, need),))
-                    if search(rest, [*vms, entry], {**room, offer: room[offer] - 1}, total - 1):
+                    if search(rest, [*vms, entry], {**room, offer: room[offer] - 1}, more):
                         return True
             if all(instance.memory_never_binds):
                 return False  # the order does not matter: this task fits nowhere here
         return False
 
-    return search(tuple(lost), vms, room, total)
+    return search(tuple(lost), vms, room, counted)
 
 
 def demand_the_same_rescues(schedule: Schedule) -> None:

@@ -10,6 +10,7 @@ from spotbag.audits.bags.plan import check
 from spotbag.instances.entries import Task, VmType
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
+from tests.helpers.quotas import Quotas
 
 
 def memory_kb(vm_type: VmType) -> int:
@@ -66,9 +67,8 @@ def feasible(instance: Instance, plan: ScheduleDocument, d_spot_s: int) -> bool:
         if vm.market not in instance.markets:
             return False
         same = sum(other.type == vm.type and other.market == vm.market for other in there)
-        cap = instance.limits.max_spot if vm.market == "spot" else instance.limits.max_on_demand
-        in_market = sum(other.market == vm.market for other in there)
-        if same > types[vm.type].offers[vm.market].limit or (cap is not None and in_market > cap):
+        allowed = Quotas(instance).allow(((other.type, other.market) for other in there), (vm.type, vm.market))
+        if same > types[vm.type].offers[vm.market].limit or not allowed:
             return False
     for placed in plan.tasks:
         if placed.vm not in vms:
@@ -144,10 +144,7 @@ def brute_force_objective(instance: Instance) -> float | None:
 
 
 def _within_limits(instance: Instance, offers: list[Any]) -> bool:
-    for market, cap in (("spot", instance.limits.max_spot), ("on-demand", instance.limits.max_on_demand)):
-        if cap is not None and sum(offer.market == market for offer in offers) > cap:
-            return False
-    return True
+    return Quotas(instance).allow((offer.vm_type.name, offer.market) for offer in offers)
 
 
 def _earliest_end(instance: Instance, offer: Any, tasks: list[tuple[Task, bool]]) -> int | None:

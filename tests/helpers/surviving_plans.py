@@ -30,6 +30,7 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.timing import objective_weights
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.quotas import Quotas
 from tests.helpers.tiny_instances import FAMILIES, tiny_instance
 
 _MOST_PLANS = 20_000
@@ -205,11 +206,9 @@ def _all_plans(instance: Instance) -> list[tuple[_VmPlan, ...]] | None:
     for lists in _sets_of_lists(numbers):
         for offers in product(instance.offers, repeat=len(lists)):
             used = Counter(offer.index for offer in offers)
-            by_market = Counter(offer.market for offer in offers)
-            caps = {market: instance.market_limit(market) for market in by_market}
             if any(count > instance.offers[index].limit for index, count in used.items()):
                 continue
-            if any(cap is not None and by_market[market] > cap for market, cap in caps.items()):
+            if not Quotas(instance).allow((offer.vm_type.name, offer.market) for offer in offers):
                 continue
             ways = [list(_vm_plans(instance, offer.index, tasks)) for offer, tasks in zip(offers, lists, strict=True)]
             for vms in product(*ways):

@@ -14,12 +14,19 @@ FAMILIES: dict[str, dict[str, bool]] = {
     "burstable": {"burstable": True},
     "markets": {"memory": True, "markets": True},
     "several": {"cores": True},
+    "quotas": {"memory": True, "quotas": True},
 }
 """What to ask of `tiny_instance`, by name."""
 
 
 def tiny_instance(
-    seed: int, *, burstable: bool = False, memory: bool = False, markets: bool = False, cores: bool = False
+    seed: int,
+    *,
+    burstable: bool = False,
+    memory: bool = False,
+    markets: bool = False,
+    cores: bool = False,
+    quotas: bool = False,
 ) -> Instance:
     """Draw a valid instance of 1 to 5 tasks of 1 to 8 s at full speed on 1 to 3 types of VM.
 
@@ -35,8 +42,11 @@ def tiny_instance(
         Whether tasks may be kept off a market, and the system has a part of the memory of VMs.
     cores : bool
         Whether tasks have several cores; in a third of these bags all the same number.
+    quotas : bool
+        Whether there are limits of several types together, of VMs or of vCPUs.
     """
-    rng = random.Random(f"tiny {seed} {burstable} {memory}" + " markets" * markets + " cores" * cores)
+    kinds = " markets" * markets + " cores" * cores + " quotas" * quotas
+    rng = random.Random(f"tiny {seed} {burstable} {memory}" + kinds)
     while True:
         document = _document(rng, f"tiny-{seed}", burstable, memory or (burstable and rng.random() < 0.5))
         for vm_type in document["vm_types"] if markets else ():
@@ -50,6 +60,8 @@ def tiny_instance(
                 vm_type["vcpus"] = rng.choice([2, 3, 4, 4, 6, 8])
             for task in document["tasks"]:
                 task["cores"] = rng.choice(needs)
+        if quotas:
+            _add_quotas(rng, document)
         try:
             return Instance.from_document(document, "tiny")
         except InputError:  # a task that fits nowhere, or markets without an offer: draw again
@@ -66,6 +78,22 @@ def tiny_billing(seed: int) -> dict[str, Any]:
         "boot_s": rng.choice([0, 0, 1, 4, 30]),
     }
     return {name: value for name, value in rules.items() if rng.random() < 0.7}
+
+
+def _add_quotas(rng: random.Random, document: dict[str, Any]) -> None:
+    """Limits of types by name or by a pattern, which may overlap; most bind some plan."""
+    names = [vm_type["name"] for vm_type in document["vm_types"]]
+    for vm_type in document["vm_types"]:
+        for offer in vm_type["offers"].values():
+            offer["limit"] += 1
+    quotas = []
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        quota: dict[str, Any] = {"market": rng.choice(["spot", "on-demand"])}
+        if rng.random() < 0.6:
+            quota["types"] = rng.choice([["type*"], rng.sample(names, rng.randint(1, len(names)))])
+        quota |= {"vcpus": rng.randint(1, 8)} if rng.random() < 0.7 else {"vms": rng.randint(1, 4)}
+        quotas.append(quota)
+    document.setdefault("limits", {})["quotas"] = quotas
 
 
 def earning_instance(seed: int) -> Instance:

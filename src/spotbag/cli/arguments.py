@@ -20,6 +20,7 @@ from .tables import terminal_width
 
 if TYPE_CHECKING:
     from ..instances.bags.imported import Asked, Imported
+    from ..instances.entries import Quota
     from ..instances.instance import Instance
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
@@ -44,7 +45,9 @@ class MultiCoreChoice(StrEnum):
 
 
 zone_option = partial(
-    _of_tasks, "ZONE", "Availability zone whose spot prices count: of a catalogue, and of a price history."
+    _of_tasks,
+    "ZONE",
+    "Availability zone whose spot prices count: of a catalogue, and of a price history. With 'all', each is a pool.",
 )
 
 
@@ -58,6 +61,11 @@ class TaskFileOptions:
     limit: int | None = _of_tasks("N", "VMs of each type in each market at most; 10 if absent.", min=1)
     max_spot: int | None = _of_tasks("N", "Spot VMs at most.", min=0)
     max_on_demand: int | None = _of_tasks("N", "On-demand VMs at most.", min=0)
+    quota: list[str] | None = _of_tasks(
+        "QUOTA",
+        "Limit of several types, MARKET[:TYPES]=N vCPUs, or N VMs: 'spot=64', 'on-demand:c6i.*,m6i.*=16 VMs'. "
+        "May be repeated.",
+    )
     speed: str | None = _of_tasks(
         "TYPE=X,...", "Speed of a core of each type; run times measured once are divided by it."
     )
@@ -89,6 +97,7 @@ class TaskFileOptions:
             limit=LIMIT_PER_TYPE_AND_MARKET if self.limit is None else self.limit,
             max_spot=self.max_spot,
             max_on_demand=self.max_on_demand,
+            quotas=[_quota(text) for text in self.quota or ()],
             speeds=_speeds(self.speed),
             measured_on=self.measured_on,
         )
@@ -240,6 +249,25 @@ def _speeds(text: str | None) -> Mapping[str, float] | None:
     return speeds
 
 
+def _quota(text: str) -> Quota:
+    from ..core.records import validate_record
+    from ..instances.entries import MARKETS, Quota
+
+    form = "MARKET[:TYPES]=N vCPUs, or N VMs, such as spot=64 or on-demand:c6i.*=16 VMs"
+    for _, whose, number in pairs_of("--quota", [text], form):
+        market, _, types = whose.partition(":")
+        most, _, unit = number.partition(" ")
+        key = {"": "vcpus", "vcpus": "vcpus", "vms": "vms"}.get(unit.strip().lower())
+        if key is None or not most.isdecimal() or market.strip() not in MARKETS:
+            break
+        record = {"market": market.strip(), key: int(most), **({"types": _names(types)} if types else {})}
+        try:
+            return validate_record(Quota, record, "--quota")
+        except InputError:
+            break
+    raise SpotbagError(f"--quota {text}: must be {form}")
+
+
 def pairs_of(called: str, given: Sequence[str] | None, form: str) -> Iterator[tuple[str, str, str]]:
     """Yield the pairs that an option has: as they are given, and what stands before and behind the sign."""
     for pair in given or []:
@@ -298,7 +326,7 @@ class InstanceOptions(CsvOptions):
     )
     survive: str | None = option(
         "LEVEL",
-        "What a plan must be able to lose and still be in time: one-type, blackout, each or none.",
+        "What a plan must be able to lose and still be in time: one-type, one-pool, blackout, each or none.",
         completes=names_of("instances.entries", "SURVIVAL_OPTIONS"),
     )
     goal: str | None = option(

@@ -276,7 +276,7 @@ def test_the_part_with_the_makespan_is_nowhere_less_than_at_the_moments_that_are
             else:
                 most_s = sum(max(until_s - held_s, 0) for other, held_s in machines if other is offer)
             total -= theta[k] * most_s
-        for position, (_, cap) in enumerate(dual.markets):
+        for position, (_, cap) in enumerate(dual.groups):
             total -= theta[len(pools.offers) + position] * cap * max(moment - rest.boot_overhead_s, 0)
         return total - float(theta[dual.parts["credits"]] @ dual.initial_work_s)
 

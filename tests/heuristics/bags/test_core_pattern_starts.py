@@ -17,6 +17,7 @@ from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.schedules.queues import Queue
 from spotbag.solvers.bags.solve import solve
+from tests.helpers.quotas import Quotas
 from tests.helpers.tiny_instances import tiny_instance
 
 
@@ -25,9 +26,7 @@ def look_at(instance: Instance, queues: list[Queue]) -> None:
     assert sorted(tasks) == list(range(instance.n_tasks))
     vms = Counter(queue.offer.index for queue in queues)
     assert all(vms[offer.index] <= offer.limit for offer in instance.offers)
-    for market in instance.markets:
-        cap = instance.market_limit(market)
-        assert cap is None or sum(queue.offer.market == market for queue in queues) <= cap
+    assert Quotas(instance).allow((queue.offer.vm_type.name, queue.offer.market) for queue in queues)
     for queue in queues:
         assert (instance.sustained_s[instance.task_group[queue.tasks], queue.offer.index] < NEVER).all()
 

@@ -145,8 +145,8 @@ def test_it_is_explained_which_task_finds_no_place() -> None:
         "task 't#12' finds no place, with 3 VMs in use:",
         "on the VMs rented it would end 1 second too late, at best",
         "a on-demand: 2 VMs rented, the limit",
-        "b on-demand: 2 on-demand VMs rented, the limit of the market",
-        "a spot: 1 spot VM rented, the limit of the market",
+        "b on-demand: limits.max_on_demand (2) is used up",
+        "a spot: limits.max_spot (1) is used up",
     ):
         assert part in outcome.explanation
 

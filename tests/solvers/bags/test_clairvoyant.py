@@ -28,6 +28,7 @@ from spotbag.solvers.bags.solve import solve
 from tests.helpers.clairvoyant_walk import walk_cost_usd
 from tests.helpers.clairvoyant_ways import least_usd, ways
 from tests.helpers.library_cases import library_cases
+from tests.helpers.quotas import Quotas
 from tests.helpers.random_instances import random_instances
 from tests.helpers.soaks import soak_of
 
@@ -442,12 +443,12 @@ def least_cost(problem: Instance, timeline: Timeline) -> float | None:
         if len(of_group) > _MOST_WAYS:
             return None
         done.append((of_group, [], float(problem.group_size[group])))
-    for market in ("spot", "on-demand"):
-        cap = problem.limits.of(market)
-        if cap is not None:
-            for span in range(len(spans)):
-                its = [k for k, offer in enumerate(offers) if offer.market == market]
-                row(cap * lengths[span], *((vm_columns[span, k], 1.0) for k in its))
+    quotas = Quotas(problem)
+    weights = [quotas.of((offer.vm_type.name, offer.market)) for offer in offers]
+    for number, most in enumerate(quotas.most):
+        for span in range(len(spans)):
+            its = [k for k in range(len(offers)) if weights[k][number]]
+            row(most * lengths[span], *((vm_columns[span, k], float(weights[k][number])) for k in its))
     numbers, columns, values = zip(*entries, strict=True)
     rows = csr_array((values, (numbers, columns)), shape=(len(limits), len(cost)))
     equal = lil_array((len(done), len(cost)))

@@ -259,7 +259,9 @@ def test_what_the_programme_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     offers = {"spot": {"price_usd_per_hour": 3.6, "limit": 20}}
     types = [{"name": name, "vcpus": 1, "memory_mb": 1000, "offers": offers} for name in ("a", "b")]
     thirty = [task | {"count": 30} for task in tasks]
-    with pytest.raises(ModelRefusal, match="there are 566,029 of 3 classes of identical tasks on up to 18 spot VMs"):
+    with pytest.raises(
+        ModelRefusal, match="there are 566,029 of 3 classes of identical tasks within 1 limit of groups"
+    ):
         pareto_front(hand_instance([], vm_types=types, tasks=thirty, limits={"max_spot": 18}))
     with pytest.raises(ModelRefusal, match="memory of a can bind"):
         pareto_front(hand_instance([], tasks=[{"id": "t", "memory_mb": 60_000, "runtime_s": {"a": 3}, "count": 2}]))

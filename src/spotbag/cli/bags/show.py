@@ -198,6 +198,8 @@ def _print_instance(instance: Instance, d_spot: int | None, memory: Range, cores
     print(f"  goal           {goal_text(instance)}")
     limits = instance.limits
     print(f"  VMs at most    spot {_limit(limits.max_spot)}, on-demand {_limit(limits.max_on_demand)} in all")
+    if limits.quotas:
+        print(f"  quotas         {'; '.join(map(str, limits.quotas))}")
     print(f"  task memory    {memory.min:g} / {memory.mean:.2f} / {memory.max:g} MB (least / mean / most)")
     if cores.max > 1:
         print(f"  task cores     {cores.min:g} / {cores.mean:.2f} / {cores.max:g} (least / mean / most)")
