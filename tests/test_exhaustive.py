@@ -206,7 +206,7 @@ def test_its_plans_pass_the_checker_and_come_to_what_they_claim(family: str, see
             assert plan.objective is not None
             assert check(instance, plan).violations == (), instance.name
             plans += 1
-    assert plans > 2 / 3 * len(seeds)
+    assert plans > (1 / 2 if family == "quotas" else 2 / 3) * len(seeds)  # quotas may forbid all VMs
 
 
 @pytest.mark.parametrize("how_many", [20, pytest.param(200, marks=pytest.mark.slow)])
@@ -285,7 +285,7 @@ def test_tiny_instances_have_every_shape() -> None:
     for counts in seen.values():
         assert {shape for shape in everywhere if counts[shape] < 5} == set()
         assert 1 <= counts["infeasible"] <= 10  # of forty
-    assert [seen[family]["burstable"] for family in FAMILIES] == [0, 0, 100, 0, 0]
+    assert [seen[family]["burstable"] for family in FAMILIES] == [0, 0, 100, 0, 0, 0]
     assert seen["cores"]["memory binds"] == 0
     assert seen["memory"]["memory binds"] >= 30
     assert [seen[family]["a market not for all"] > 40 for family in FAMILIES] == [

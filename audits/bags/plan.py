@@ -275,7 +275,8 @@ class _Checker:
         rows = np.flatnonzero(of_row >= 0)
         mine = of_row[rows]
         where = np.array([self.numbers.get(machine.id, -1) for machine in self.instance.machines], dtype=np.int64)
-        same = (plan.task_vm[rows] == where[running.machine[mine]]) & (plan.task_core[rows] == running.core[mine])
+        core = np.array([entry.core for machine in self.instance.machines for entry in machine.running])
+        same = (plan.task_vm[rows] == where[running.machine[mine]]) & (plan.task_core[rows] == core[mine])
         same &= plan.task_start_s[rows] == running.start_s[mine]
         same &= (plan.task_mode[rows] == MODES.index("baseline")) == running.baseline[mine]
         self.runs[rows] = True

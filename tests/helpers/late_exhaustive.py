@@ -188,12 +188,12 @@ def _after_a_second(
     """States a second later: credits are earned and spent."""
     later: dict[tuple[Counts, Running], Rows] = {}
     for (counts, running), rows in states.items():
-        at_full = sum(full > 0 for _, full, _ in running)
+        at_full = sum(full > 0 for _, full, *_ in running)
         spent = at_full * credits.full + (len(running) - at_full) * credits.baseline
-        key = (counts, tuple((seconds - 1, full, need) for seconds, full, need in running if seconds > 1))
+        key = (counts, tuple((seconds - 1, *rest) for seconds, *rest in running if seconds > 1))
         for owed, weight, late_s in rows:
             left = min(-owed + credits.earned - spent, credits.cap) if offer.credits else 0
-            if left < 0 and any(full == 1 for _, full, _ in running):
+            if left < 0 and any(full == 1 for _, full, *_ in running):
                 continue  # full speed without credits
             _add(later.setdefault(key, []), (-max(left, 0), weight, late_s))
     return later
