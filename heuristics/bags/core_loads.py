@@ -353,7 +353,7 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
     n_rented = len(usable_offers(instance))
     column_of = np.full(len(instance.offers), -1)
     column_of[offers[:n_rented]] = np.arange(n_rented)
-    vm, core = schedule.task_vm[rows[known]], schedule.task_core[rows[known]]
+    vm, core = schedule.task_vm[rows[known]], cores_of(instance, schedule, rows[known])
     column_of_vm = column_of[offers_of(instance, schedule)]
     wanted = np.bincount(vm, minlength=len(column_of_vm)) > 0
     new = np.flatnonzero(wanted & (machine_of_vm == NEW) & (column_of_vm >= 0))
@@ -454,6 +454,11 @@ def places_of(instance: Instance, start: Schedule) -> tuple[IntArray, IntArray]:
     number = {machine.id: (k if machine.open else GONE) for k, machine in enumerate(instance.machines)}
     vms = [number.get(name, NEW) for name in start.vm_ids]
     return rows, np.array(vms, dtype=np.int64)
+
+
+def cores_of(instance: Instance, start: Schedule, rows: IntArray) -> IntArray:
+    """Core of tasks of a plan of an earlier state, in the slots that cores make now."""
+    return start.task_core[rows] * start.instance.slots.cores // instance.slots.cores
 
 
 def offers_of(instance: Instance, start: Schedule) -> IntArray:

@@ -23,7 +23,7 @@ from ...schedules.queues import Queue, ends_in_time, schedule_of_queues
 from ...schedules.schedule import Schedule, UnsuitablePlanError, plan_of_places
 from .annealing import LoadsWalk, QueuesWalk, SearchOptions, Steps, cooled, random_state
 from .assignments import assignments_of
-from .core_loads import GONE, SPARE_VMS, CoreLoads, offers_of, places_of, priced_start, start_from_schedule
+from .core_loads import GONE, SPARE_VMS, CoreLoads, cores_of, offers_of, places_of, priced_start, start_from_schedule
 from .listed_plans import listed_plan
 
 if TYPE_CHECKING:
@@ -194,7 +194,11 @@ def held_plan(instance: Instance, start: Schedule, now_s: int) -> Schedule | Non
     machine = machine_of_vm[start.task_vm[rows]]
     number = np.where(machine >= 0, machine, first + start.task_vm[rows])
     offers = np.concatenate([instance.machine_offer, offers_of(instance, start)]).astype(np.int64)
-    core, start_s, baseline = start.task_core[rows], start.task_start_s[rows] - now_s, start.task_baseline[rows]
+    core, start_s, baseline = (
+        cores_of(instance, start, rows),
+        start.task_start_s[rows] - now_s,
+        start.task_baseline[rows],
+    )
     try:
         return plan_of_places(instance, instance.open_tasks, number, core, start_s, offers, baseline)
     except UnsuitablePlanError:  # the instance has changed: a task cannot run there any more

@@ -76,7 +76,7 @@ def test_what_is_paid_already_is_not_paid_again() -> None:
 
 @compiled
 def _of_session(usd: float, block_s: int, least_s: int, fixed_usd: float, begin_s: int, end_s: int) -> Any:
-    bill = Bill(usd, 1, block_s, least_s, fixed_usd, 60)
+    bill = Bill(usd, 1, block_s, least_s, fixed_usd, 60, 7)
     return (
         billed_s(bill, end_s - begin_s),
         session_usd(bill, end_s - begin_s),

@@ -77,7 +77,7 @@ def carried_on(plan: Schedule, state: State, remaining: Instance | None = None) 
         rest,
         rest.machine_offer[[numbers[plan.vm_ids[vm]] for vm in used]],
         [used.index(vm) for vm in plan.task_vm[left].tolist()],
-        plan.task_core[left],
+        plan.task_core[left] * plan.instance.slots.cores // rest.slots.cores,
         start_s,
         plan.task_baseline[left],
         tuple(plan.vm_ids[vm] for vm in used),

@@ -403,7 +403,7 @@ def _look_at_each(case: tuple[Instance, ScheduleDocument, int]) -> None:
         ends = [placed.end_s for placed in plan.tasks if placed.vm == vm.id and placed.id in instance.task_index]
         if ends and (vm.type, vm.market) in prices:
             since_s = [max(other.ready_s, other.paid_until_s) for other in instance.machines if other.id == vm.id]
-            seconds = max(max(ends) - since_s[0], 0) if since_s else max(ends) - instance.boot_overhead_s
+            seconds = max(max(ends) - (since_s[0] if since_s else instance.boot_overhead_s), 0)
             cost_usd += prices[vm.type, vm.market].price_usd_per_hour / 3600 * seconds
     assert report.cost_usd == pytest.approx(cost_usd, rel=1e-12, abs=1e-12)
     if instance.goal == "balanced":
