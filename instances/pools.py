@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .entries import VmType
+from .entries import Limits, VmType
 
 
 def with_pools(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of an instance with the pools of its VM types; those that are wrong stay as they are."""
     given = fields.get("vm_types")
-    types = [*map(_as_mapping, given)] if isinstance(given, list | tuple) else []
-    limits = fields.get("limits", {})
-    limits = limits if isinstance(limits, Mapping) else limits.model_dump(exclude_unset=True)
-    if not any(map(_zones_of, types)) or not isinstance(limits.get("quotas", ()), list | tuple):
+    if not (isinstance(given, list | tuple) and any(map(_has_zones, given))):
+        return fields
+    types, limits = [*map(_as_mapping, given)], _as_mapping(fields.get("limits", {}))
+    quotas_are_right = isinstance(limits, Mapping) and isinstance(limits.get("quotas", ()), list | tuple)
+    if not (any(map(_zones_of, types)) and quotas_are_right):
         return fields
     pools = [pool for vm_type in types for pool in _pools_of(vm_type)]
     quotas = [
@@ -30,8 +31,13 @@ def with_pools(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**fields, "vm_types": pools, "limits": {**limits, "quotas": [*limits.get("quotas", ()), *quotas]}}
 
 
-def _as_mapping(vm_type: Any) -> Any:
-    return vm_type.model_dump(exclude_unset=True) if isinstance(vm_type, VmType) else vm_type
+def _has_zones(vm_type: Any) -> bool:
+    zones = vm_type.get("zones") if isinstance(vm_type, Mapping) else getattr(vm_type, "zones", None)
+    return bool(zones)
+
+
+def _as_mapping(part: Any) -> Any:
+    return part.model_dump(exclude_unset=True) if isinstance(part, VmType | Limits) else part
 
 
 def _zones_of(vm_type: Any) -> Mapping[str, Any]:

@@ -148,8 +148,9 @@ class IntervalModel:
             for mode in (FULL_SPEED, BASELINE):
                 if kind.modes[group, mode]:
                     seconds = int(self.instance.duration_s[group, kind.offer.index, mode])
-                    present = self.model.new_bool_var(f"present_{task}_{vm}_{mode}")
-                    self.places.append(Place(task, vm, mode, seconds, present))
+                    place = Place(task, vm, mode, seconds, self.model.new_bool_var(f"present_{task}_{vm}_{mode}"))
+                    if self._latest_start(place) >= 0:  # else it could not be done again in time, should it be lost
+                        self.places.append(place)
 
     def _new_start(self, task: int) -> cp_model.IntVar:
         """Start of a task; 0 where the order is free."""

@@ -133,7 +133,8 @@ def _first_to_leave_time(
     best = search.best
     if best is None and attempt.bound == math.inf:  # nothing but plans that do not survive
         plain = first_stage(attempts, instance, initial)
-        return FirstStage(instance, replace(plain, message=plain.message or attempt.message))
+        none = attempt.message.replace("no plan exists", f"no plan exists that survives {LOSSES[level]}", 1)
+        return FirstStage(instance, replace(plain, message=plain.message or none))
     if best is None and stopped() and attempt.schedule is not None:
         return FirstStage(question, attempt, took_s)
     if best is None:

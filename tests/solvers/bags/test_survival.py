@@ -351,3 +351,20 @@ def test_time_limits_with_survival_and_goals_leave_a_right_answer(
             result = quickly(instance, time_limit_s=looks, **given)
         assert not result.interrupted
         cut_short(result, goal, survive, budget_usd)
+
+
+@pytest.mark.parametrize("method", ["auto", "interval"])
+def test_a_task_that_is_on_spot_vms_alone_is_in_no_plan_that_survives(method: str) -> None:
+    offer = {"price_usd_per_hour": 0.01, "limit": 1}
+    bag = Instance(
+        name="bag", deadline_s=127,
+        vm_types=[
+            {"name": "a", "vcpus": 1, "memory_mb": 1024, "offers": {"spot": offer}},
+            {"name": "b", "vcpus": 1, "memory_mb": 1024, "offers": {"on-demand": offer}},
+        ],
+        tasks=[{"id": f"t{k}", "memory_mb": 1, "runtime_s": {name: 2}} for k, name in enumerate("ab")],
+    )  # fmt: skip
+    result = solve(bag, method)
+    assert result.status == "optimal"
+    assert "no plan exists that survives" in result.message
+    assert solve(bag, method, survive="one-type").schedule is None
