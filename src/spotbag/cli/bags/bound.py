@@ -106,7 +106,7 @@ def _print_bounds(problem: Instance, bounds: Sequence[LowerBound]) -> None:
         words("bound", "name"),
         number("value", lambda bound: seconds(int(bound.value)) if bound.unit == "s" else f"{bound.value:.6f}"),
         words("unit"),
-        number("time (ms)", "runtime_s", ".1f", 1000),
+        number("time (ms)", "runtime_s", ".1f", 1000, measured=True),
         words("what it says", "meaning"),
     )
     print_table(table)
