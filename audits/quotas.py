@@ -43,7 +43,7 @@ class QuotaRule:
 
 
 def quota_rules(limits: Mapping[str, Any]) -> Iterator[QuotaRule]:
-    """Rules that the limits of a document come to."""
+    """Quotas of a document, its limits of markets among them."""
     for key, market in (("max_spot", "spot"), ("max_on_demand", "on-demand")):
         if limits.get(key) is not None:
             yield QuotaRule(market, market, int(limits[key]))

@@ -90,7 +90,7 @@ def _markdown(text: str) -> str:
 
 
 def _absent(field: Any) -> str:
-    """Return what holds where a key is absent; nothing where that is for its meaning to say."""
+    """Return the value of an absent key; nothing where its meaning has to say so."""
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)

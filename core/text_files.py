@@ -187,5 +187,5 @@ def _reason(error: BaseException) -> str:
 
 
 def packaged_toml(package: str | None, name: str) -> dict[str, Any]:
-    """Return what a TOML file says that lies in a package."""
+    """Return the values of a TOML file in a package."""
     return tomllib.loads(resources.files(package or "").joinpath(name).read_text(encoding="utf-8"))

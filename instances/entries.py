@@ -283,7 +283,7 @@ class Quota(Record):
         return self.model_copy(update={"vms" if self.vcpus is None else "vcpus": self.most + more})
 
     def weight(self, vm_type: VmType, market: Market) -> int:
-        """Return what a VM counts: its vCPUs, or 1; 0 if it does not count here."""
+        """Return the weight of a VM: its vCPUs, or 1; 0 if no quota counts VMs like this one."""
         if market != self.market or not (self.types is None or any(matches(vm_type.name, one) for one in self.types)):
             return 0
         return 1 if self.vcpus is None else vm_type.vcpus
@@ -601,7 +601,7 @@ def type_memory_kb(vm_type: VmType) -> int:
 
 
 class Slots(NamedTuple):
-    """What the cores of VMs count as, for whatever plans or replays a bag.
+    """Slots: the cores of VMs as plans and replays count them.
 
     A VM has a slot for as many cores as divide the needs of all tasks. Where all tasks need the same number, each runs
     in a slot of its own, and nothing else is known of cores. Where they do not, slots are what tasks on a VM share, as

@@ -437,12 +437,12 @@ class Instance(WholeDocument):
 
     @cached_property
     def cores(self) -> IntArray:
-        """Cores that a task of each group needs, shape (n_groups,)."""
+        """Cores of a task of each group, shape (n_groups,)."""
         return read_only(np.array([task.cores or 1 for task in self.task_rows], dtype=np.int64))
 
     @cached_property
     def slots(self) -> Slots:
-        """What cores count as; see there."""
+        """Slots of the bag; see there."""
         return Slots.of(self.cores, (run.core for machine in self.machines for run in machine.running))
 
     @cached_property

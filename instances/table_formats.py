@@ -115,7 +115,7 @@ class TableFormat:
 
     @property
     def roles(self) -> str:
-        """Roles that columns may be said to have, for messages."""
+        """Roles of columns, for messages."""
         if not self.typed:
             return f"{', '.join(self.columns)}, with a unit such as arrival_s"
         return f"{', '.join(OF_TASKS)} or runtime[TYPE], with a unit such as memory_gb or runtime_min"

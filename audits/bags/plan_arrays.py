@@ -345,7 +345,7 @@ def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:
 
 
 def _run_time_key(vm_type: VmType) -> str:
-    """Name that run times have for a type: that of a pool without its zone."""
+    """Name of a type in run times: the name of a pool without its zone."""
     return vm_type.name if vm_type.zone is None else vm_type.name[: -len(vm_type.zone) - 1]
 
 

@@ -223,7 +223,7 @@ class Losses:
     # ---------------------------------------------------------------------------------------------------- what is lost
 
     def groups(self, level: str) -> tuple[tuple[str, ...], ...]:
-        """Types that go down at one moment: each pool alone, or all pools of a type."""
+        """Sets of types lost at one moment: each pool alone, or all pools of a type."""
         if level == "one-pool":
             return tuple((name,) for name in self.spot_types)
         zones = {vm_type.name: vm_type.zone for vm_type in self.instance.vm_types}

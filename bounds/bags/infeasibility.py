@@ -81,7 +81,7 @@ def _late_machine(instance: Instance) -> str:
 
 
 def _over_budget(instance: Instance) -> str:
-    """Say what plans cost at least that need not keep to the budget, if that is more than it."""
+    """Name the least cost of all plans where the budget is below; nothing elsewhere."""
     budget = instance.objective.budget_usd
     if budget is None:
         return ""

@@ -67,7 +67,7 @@ class EntryPair:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Entries that are compared: plans, or days of a set.
+    """Compared entries: plans, or days of a set.
 
     Attributes
     ----------

@@ -199,7 +199,7 @@ def checked_row(text: str, source: str) -> CheckedRow:
 
 
 def _of_plan(row: SubmittedRow, suite: SuiteDocument, source: str) -> dict[str, Any]:
-    """What a plan comes to."""
+    """Figures of a plan."""
     instance = suite.instance(row.instance)
     document = parse_schedule_document(json.dumps(row.plan), source)
     if document.instance != instance.name:
@@ -214,7 +214,7 @@ def _of_plan(row: SubmittedRow, suite: SuiteDocument, source: str) -> dict[str, 
 
 
 def _of_days(row: SubmittedRow, suite: SuiteDocument, source: str) -> dict[str, Any]:
-    """What days come to: as many as a set of the suite has, each audited."""
+    """Figures of days: as many as a set of the suite has, each audited."""
     traces = parse_traces("\n".join(map(json.dumps, row.traces or ())), source)
     instance = suite.instance(row.instance)
     events = [trace.run["timeline"]["events"] for trace in traces]

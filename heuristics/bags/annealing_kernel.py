@@ -242,7 +242,7 @@ def beside(vm_bill: FloatArray, vm_price: FloatArray, vm_free: IntArray, vm: int
 def beside_both(
     vm_bill: FloatArray, vm_price: FloatArray, vm_free: IntArray, va: int, vb: int, end_a: int, end_b: int
 ) -> float:
-    """Return what `beside` says of two VMs, or of one that is given twice."""
+    """Return the sum of `beside` over two VMs, or over one given twice."""
     usd = beside(vm_bill, vm_price, vm_free, va, end_a)
     if va != vb:
         usd += beside(vm_bill, vm_price, vm_free, vb, end_b)

@@ -239,7 +239,7 @@ class LocalSearch:
         return np.array(ends, dtype=np.int64) - self.ready
 
     def _lay_out(self) -> None:
-        """Set what each VM runs, and when it ends, from the VM of each task: tasks in the order of their numbers."""
+        """Set the tasks and the end of each VM, from the VM of each task, in the order of their numbers."""
         from .local_search_kernel import set_ends
 
         # Tasks in the order of their ids, VM by VM; memory that is touched for the first time takes long.

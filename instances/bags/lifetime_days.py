@@ -75,7 +75,7 @@ class BathtubScenario(Record):
         }
 
     def gone_by(self, age_s: FloatArray) -> FloatArray:
-        """Probability that a VM is gone by an age: *F*, at most 1."""
+        """Probability of the end of a VM by an age: *F*, at most 1."""
         early = -np.expm1(-age_s / self.early_scale_s)
         # Far above the end the exponential is cut off: the probability is 1 long before.
         late = np.exp(np.minimum((age_s - self.end_age_s) / self.late_scale_s, 700.0))

@@ -314,7 +314,7 @@ class IntervalModel:
         self.model.add(sum(cost * variable for cost, variable in zip(costs, variables, strict=True)) <= within)
 
     def _costs(self) -> tuple[list[float], list[cp_model.IntVar], list[int]]:
-        """Return what VMs cost: prices, of which variables, and the most of these."""
+        """Return the cost of VMs: prices, their variables, and the most of these."""
         opened = [(vm.kind.opening_usd, vm.used, 1) for vm in self.vms if vm.used is not None]
         seconds = [(vm.offer.price_usd_per_s, vm.paid_s, self._most_paid_s(vm.kind)) for vm in self.vms]
         prices, variables, most = zip(*seconds, *opened, strict=True) if seconds else ((), (), ())

@@ -218,7 +218,7 @@ class Choices:
         self._refuse_too_many_credit_starts()
 
     def _machines(self, latest_s: int) -> list[Kind]:
-        """Machines that exist, one kind for all that can be exchanged.
+        """Kinds of machines, one for all that can be exchanged.
 
         They are of one offer, run the same until the same moment, take more tasks or not, and have the same credits:
         the model has one place for each kind and number, not for each machine.

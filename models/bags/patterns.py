@@ -254,7 +254,7 @@ class PatternModel:
         )
 
     def _add_group_limits(self) -> None:
-        """Most that the VMs of several offers weigh together."""
+        """Greatest weight of the VMs of several offers together."""
         for group in self.instance.group_limits:
             weights = {
                 columns.vms_from_level[0]: int(weight)

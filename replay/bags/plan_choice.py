@@ -281,7 +281,7 @@ class _Choice:
         return [*usual, *(number for number in reversed(unbeaten) if number not in usual)][:_MOST_REPORTED]
 
     def _figures(self, number: int, row: Sequence[_Day], chosen: Sequence[_Day]) -> PlanOnDays:
-        """Return what a plan has come to on the days of the report, and how much more than the chosen one."""
+        """Return figures of a plan on the days of the report, and its cost above the chosen one."""
         plan = self.plans[number]
         costs = [day.cost_usd for day in row]
         return PlanOnDays(

@@ -410,7 +410,7 @@ _MUCH_WAITING = 0.1
 
 
 def _waiting(schedule: Schedule) -> str:
-    """Say what VMs cost while they run nothing until a task is released, if that is much."""
+    """Name the cost of VMs that run nothing until a task is released, if it is much."""
     if not schedule.instance.has_dates:
         return ""
     rows = np.lexsort((schedule.task_start_s, schedule.task_vm))

@@ -334,6 +334,6 @@ def _take_best(results: Sequence[dict[str, Ran]]) -> None:
 
 
 def n_windows(options: UniformProgressOptions) -> int:
-    """Return how many windows are run."""
+    """Return the number of windows to run."""
     cells = len(options.fractions) + len(options.changeovers_h) - 1
     return cells * options.n_traces * options.runs
