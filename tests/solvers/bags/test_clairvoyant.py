@@ -413,9 +413,13 @@ def least_cost(problem: Instance, timeline: Timeline) -> float | None:
         entries.extend((len(limits) - 1, k, value) for k, value in terms)
         return len(limits) - 1
 
+    quotas = Quotas(problem)
+    weights = [quotas.of((offer.vm_type.name, offer.market)) for offer in offers]
     cores, memory = ([row(0.0) for _ in offers] for _ in range(2))
     for k, offer in enumerate(offers):
         limit = min(offer.vm_type.offers[offer.market].limit, problem.n_tasks)  # a task is on one VM at a time
+        whole = [most // weight for weight, most in zip(weights[k], quotas.most, strict=True) if weight]
+        limit = min([limit, *whole])  # there are no parts of VMs where a quota leaves room for one
         for span in range(len(spans)):
             vms = column(offer.price_usd_per_s, limit * spans[span, k] * lengths[span])
             vm_columns[span, k] = vms
@@ -443,8 +447,6 @@ def least_cost(problem: Instance, timeline: Timeline) -> float | None:
         if len(of_group) > _MOST_WAYS:
             return None
         done.append((of_group, [], float(problem.group_size[group])))
-    quotas = Quotas(problem)
-    weights = [quotas.of((offer.vm_type.name, offer.market)) for offer in offers]
     for number, most in enumerate(quotas.most):
         for span in range(len(spans)):
             its = [k for k in range(len(offers)) if weights[k][number]]
