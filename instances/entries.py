@@ -621,11 +621,15 @@ class Slots(NamedTuple):
     shared: bool = False
 
     @classmethod
-    def of(cls, cores: IntArray, running_cores: Iterable[int] = ()) -> Slots:
-        """Return the slots of a bag, by the cores of its tasks and the first core of each that runs already."""
+    def of(cls, cores: IntArray, vm_types: Sequence[VmType] = (), running: Iterable[tuple[int, str]] = ()) -> Slots:
+        """Return the slots of a bag, by the cores of its tasks and, of each that runs, its first core and VM type."""
         if int(cores.max(initial=1)) == 1:
             return cls()
-        size = math.gcd(*np.unique(cores).tolist(), *running_cores)
+        runs, vcpus = [*running], {vm_type.name: vm_type.vcpus for vm_type in vm_types}
+        size = math.gcd(*np.unique(cores).tolist(), *(core for core, _ in runs))
+        # Cores of a VM that make no whole slot are in none: where a task is on one, each core is a slot.
+        if any(core >= vcpus[name] // size * size for core, name in runs):
+            size = 1
         return cls(size, bool((cores != size).any()))
 
     def of_type(self, vm_type: VmType) -> tuple[int, int]:

@@ -443,7 +443,8 @@ class Instance(WholeDocument):
     @cached_property
     def slots(self) -> Slots:
         """Slots of the bag; see there."""
-        return Slots.of(self.cores, (run.core for machine in self.machines for run in machine.running))
+        running = ((run.core, machine.type) for machine in self.machines for run in machine.running)
+        return Slots.of(self.cores, self.vm_types, running)
 
     @cached_property
     def memory_kb(self) -> IntArray:

@@ -432,7 +432,8 @@ class _Remaining:
     def _offers_in_slots(self) -> tuple[RentalOffer, ...]:
         """Offers of the given instance as the tasks that are left count their cores, which may be by other slots."""
         given, group = self.given, self.given.task_group[self.tasks]
-        self.slots = Slots.of(given.cores[group], (run.core for vm in self.state.vms for run in vm.running))
+        running = ((run.core, vm.type) for vm in self.state.vms for run in vm.running)
+        self.slots = Slots.of(given.cores[group], given.vm_types, running)
         if self.slots == given.slots:
             return given.offers
         of_tasks = (given.cores[group], given.needed_kb[group], given.runtime_s[group], np.ones_like(group))

@@ -10,6 +10,8 @@ import pytest
 from spotbag.core.errors import InputError
 from spotbag.instances.entries import NEVER, Slots
 from spotbag.instances.instance import Instance
+from spotbag.schedules.state import State
+from spotbag.solvers.bags.replan import replan
 
 
 def bag(needs: list[int], vcpus: tuple[int, ...] = (5,), memory_mb: float = 100, **fields: Any) -> Instance:
@@ -90,3 +92,19 @@ def test_what_runs_on_a_machine_has_cores_there() -> None:
     assert bag([2, 2], machines=[machine]).running.core.tolist() == [3, 0]
     with pytest.raises(InputError, match=r"machines\[0\] 'm': running run on 6 cores, c5 has 5"):
         bag([3, 3], machines=[machine])
+
+
+def test_a_task_on_a_core_beyond_all_whole_slots_makes_a_slot_of_each_core() -> None:
+    offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 2}}
+    bag = Instance(
+        name="bag", deadline_s=100,
+        vm_types=[{"name": "a", "vcpus": 3, "memory_mb": 1000, "offers": offers}],
+        tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 10, "cores": 2, "count": 2}],
+    )  # fmt: skip
+    assert bag.slots.cores == 2
+    running = {"id": "v", "type": "a", "market": "on-demand", "running": [{"task": "t#1", "core": 2, "start_s": 0}]}
+    state = State(instance="bag", time_s=2, vms=[running])
+    left = state.remaining(bag)
+    assert (left.slots.cores, left.slots.shared) == (1, True)
+    result = replan(bag, state, survive="none", iterations=1000)
+    assert (result.status, result.schedule is None) == ("optimal", False)
