@@ -96,6 +96,7 @@ def machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], task
     yield from duplicates("machines", "id", ((index, machine.id) for index, machine in enumerate(machines)))
     types = {vm_type.name: vm_type for vm_type in vm_types}
     counts = {task.id: task.count or 1 for task in tasks}
+    needs = {task.id: task.cores for task in tasks if task.cores}  # of one core, where nothing is said
     placed: dict[str, str] = {}
     for index, machine in enumerate(machines):
         where, vm_type = f"machines[{index}]", types.get(machine.type)
@@ -113,7 +114,6 @@ def machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], task
             if core >= vm_type.vcpus or times > 1:
                 rule = f"{times} tasks run on it" if times > 1 else f"{machine.type} has cores 0 to {vm_type.vcpus - 1}"
                 yield Issue(where, rule, "running.core", core, machine.id)
-        needs = {task.id: task.cores or 1 for task in tasks} if machine.running else {}
         taken = sum(needs.get(entry.task, needs.get(entry.task.rpartition("#")[0], 1)) for entry in machine.running)
         if taken > vm_type.vcpus and not any(times > 1 for times in cores.values()):
             yield Issue(where, f"run on {taken} cores, {machine.type} has {vm_type.vcpus}", "running", item=machine.id)
