@@ -286,7 +286,8 @@ def least_makespan_within(
     most = sum(units_of(run_time, unit_s, boot_s) for run_time in run_times_s)
     problem = UnitsProblem(tuple(run_times_s[task] for task in order), unit_s, boot_s, min(budget_units, most))
     search = _Search(problem, began, time_limit_s)
-    with interruptible(stop, told=False), within(time_limit_s, begin=began):
+    # Whatever is under way when the time is over, the best plan and the bound so far are kept.
+    with suppress(LimitReached), interruptible(stop, told=False), within(time_limit_s, begin=began):
         search.run()
     return LeastMakespan(
         status="optimal" if search.wall_s == search.bound_s else "feasible",
@@ -376,9 +377,8 @@ class _Search:
             self._keep(alone)
         self._pack()
         if self.wall_s > self.bound_s and n_tasks <= _MOST_TASKS_EXACT:
-            with suppress(LimitReached):
-                packing, self.bound_s = best_plan(problem, self.packing, self.bound_s, SolverLimits())
-                self._keep(packing)
+            packing, self.bound_s = best_plan(problem, self.packing, self.bound_s, SolverLimits())
+            self._keep(packing)
         elif self.wall_s > self.bound_s and self._columns_are_few_enough():
             self._share()
 

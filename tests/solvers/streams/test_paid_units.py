@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError
+from spotbag.core.limits import LimitReached
 from spotbag.heuristics.streams.packing import packed_by, paid_units_of, wall_s_of
+from spotbag.models.integer_program import IntegerProgram
 from spotbag.models.streams.paid_units import UnitsProblem, fewest_paid_units, one_host_per_task_line, serial_line
 from spotbag.solvers.streams import paid_units
 from spotbag.solvers.streams.paid_units import LeastMakespan, SharedHosts, least_makespan_within, least_units_by
@@ -207,6 +210,23 @@ def test_the_time_limit_is_observed(monkeypatch: pytest.MonkeyPatch) -> None:
     least = least_makespan_within(run_times, budget_units=budget, time_limit_s=10)
     check(least, run_times, 3600, 300, budget)
     assert 10 <= least.runtime_s < 10.1
+
+
+def test_the_time_may_be_over_while_a_programme_of_columns_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = random.Random(7)
+    run_times = [numbers.randint(30, 130) for _ in range(12)]
+    budget = fewest_paid_units(run_times, 100, 10) + 2
+    monkeypatch.setattr(paid_units, "_MOST_TASKS_EXACT", 0)
+    monkeypatch.setattr(paid_units, "packed_by", lambda *given: None)  # columns are all that is left
+    monkeypatch.setattr(paid_units, "solve_with_highs", _out_of_time)
+    monkeypatch.setattr(IntegerProgram, "add_row", _out_of_time)
+    least = least_makespan_within(run_times, 100, 10, budget)
+    check(least, run_times, 100, 10, budget)
+    assert least.status == "feasible"
+
+
+def _out_of_time(*given: Any, **options: Any) -> None:
+    raise LimitReached
 
 
 @pytest.mark.parametrize("budget", [-1, 1.5, True])
