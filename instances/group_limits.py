@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..core.quantities import FloatArray, IntArray
+from ..core.quantities import EXCESS, NOISE, FloatArray, IntArray
 from .entries import Limits, RentalOffer
 
 if TYPE_CHECKING:
@@ -96,6 +97,21 @@ def one_limit_each(limits: Sequence[tuple[FloatArray, float]]) -> list[tuple[Flo
     """Return limits in which each offer counts in one only, a relaxation: in that which leaves fewest VMs of it."""
     alone = np.array([np.where(weights > 0, most / np.maximum(weights, 1), np.inf) for weights, most in limits])
     return [(np.where(alone.argmin(axis=0) == k, weights, 0), most) for k, (weights, most) in enumerate(limits)]
+
+
+def most_within(values: FloatArray, vms: FloatArray, limits: Sequence[tuple[FloatArray, float]]) -> int:
+    """Return a bound of what VMs are worth together within limits, if each is worth a whole number.
+
+    Parameters
+    ----------
+    values, vms : array of float, shape (n_used,)
+        See `most_worth`.
+    limits : sequence of (array of float of shape (n_used,), float)
+        See `binding_limits`.
+    """
+    worth = float(values @ most_worth(values, vms, one_limit_each(limits)))
+    # Parts of VMs that come to a whole number together may be a rounding error below it.
+    return math.floor(worth * (1 + EXCESS) + NOISE)
 
 
 def most_worth(values: FloatArray, vms: FloatArray, limits: Sequence[tuple[FloatArray, float]]) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray, read_only
 from .entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
-from .group_limits import limits_of, most_worth, one_limit_each
+from .group_limits import limits_of, most_within
 from .instance import Instance, RescueTime
 
 LOST_AT_ONCE: Mapping[str, Literal["pool", "type"]] = {"one-pool": "pool", "one-type": "type"}
@@ -152,7 +152,7 @@ class RescuableInstance(Instance):
         offers = _regular_offers(self)
         vcpus = np.array([float(offer.vcpus) for offer in offers])
         vms = np.array([float(min(offer.vm_type.offers["on-demand"].limit, self.n_tasks)) for offer in offers])
-        return int(vcpus @ most_worth(vcpus, vms, one_limit_each(limits_of(self.limits, offers))))
+        return most_within(vcpus, vms, limits_of(self.limits, offers))
 
     @cached_property
     def _least_on_demand_s(self) -> IntArray:

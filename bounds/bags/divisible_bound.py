@@ -52,7 +52,7 @@ from ...core.limits import Work, count_work, current_limit, out_of_time
 from ...core.quantities import OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray, at_most, rounded_down
 from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
-from ...instances.group_limits import binding_limits, most_worth, one_limit_each
+from ...instances.group_limits import binding_limits, most_within
 from ...instances.instance import Instance, RescueTime
 from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
@@ -315,7 +315,7 @@ def _early_tasks(instance: Instance, dual: _Dual, chosen: BoolArray) -> _EarlyTa
     indices = [offer.index for offer, mine in zip(dual.offers, chosen.tolist(), strict=True) if mine]
     latest_s = np.where(dual.able[:, chosen], instance.latest_end_s[:, indices], 0).max(axis=1) - dual.ready
     vcpus = np.array([float(offer.vcpus) for offer in dual.offers])
-    cores = int(vcpus @ most_worth(vcpus, np.where(chosen, dual.pools.vms, 0.0), one_limit_each(dual.groups)))
+    cores = most_within(vcpus, np.where(chosen, dual.pools.vms, 0.0), dual.groups)
     order = np.argsort(-latest_s, kind="stable")
     work = np.cumsum((dual.counts * np.where(dual.able, dual.durations, np.inf).min(axis=1))[order])
     places = np.searchsorted(work, work[-1] * np.arange(_EARLY_SETS) / _EARLY_SETS, side="right")

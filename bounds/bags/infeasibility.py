@@ -14,7 +14,7 @@ from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import MAX_SECONDS, at_most
 from ...core.wording import counted, listed
 from ...instances.entries import MARKETS, Limits, Objective, RentalOffer, VmType
-from ...instances.group_limits import binding_limits, most_worth, one_limit_each
+from ...instances.group_limits import binding_limits, most_within
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import usable_offers
@@ -187,7 +187,7 @@ def _most_vms(instance: Instance) -> int:
     """Most VMs that may be rented and can be of use."""
     offers = usable_offers(instance)
     vms = np.array([float(min(offer.limit, instance.n_tasks)) for offer in offers])
-    return int(most_worth(np.ones(len(vms)), vms, one_limit_each(binding_limits(instance, offers))).sum())
+    return most_within(np.ones(len(vms)), vms, binding_limits(instance, offers))
 
 
 def _reliefs(instance: Instance) -> Iterator[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.entries import BASELINE, FULL_SPEED, NEVER, SECONDS_PER_CREDIT, Burstable, RentalOffer
-from ...instances.group_limits import binding_limits, most_worth, one_limit_each
+from ...instances.group_limits import binding_limits, most_within
 from ...instances.instance import Instance
 from .task_classes import LET_PASS_CREDITS, MOST_CLASSES
 
@@ -94,7 +94,7 @@ def usable_cores(instance: Instance) -> int:
     offers = [offer for offer in instance.offers if offer.limit]
     vcpus = np.array([float(offer.vcpus) for offer in offers])
     vms = np.array([float(offer.limit) for offer in offers])
-    return int(vcpus @ most_worth(vcpus, vms, one_limit_each(binding_limits(instance, offers))))
+    return most_within(vcpus, vms, binding_limits(instance, offers))
 
 
 def _shortest_s(instance: Instance) -> IntArray:
