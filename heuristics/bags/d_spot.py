@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from ...core.errors import input_error
-from ...instances.entries import NEVER, Limits
-from ...instances.group_limits import limits_of, most_worth, one_limit_each
+from ...instances.entries import NEVER, Quota, VmType
 from ...instances.instance import Instance
 from ...schedules.timing import VmTimeline, require_no_dates
 
@@ -100,12 +100,9 @@ def estimate_d_spot(instance: Instance) -> int:
     """
     require_no_dates(instance, "Algorithm 1 of HADS", "give d_spot_s (--d-spot)")
     regular = [offer for offer in instance.offers if not offer.burstable]
-    cap, quotas = instance.limits.max_on_demand, Limits(quotas=instance.limits.quotas)
-    if cap is None or quotas.quotas:
-        offers = [offer for offer in instance.offers if offer.market == "on-demand" and offer.listed_as is None]
-        vms = np.array([float(offer.vm_type.offers["on-demand"].limit) for offer in offers])
-        limits = one_limit_each(limits_of(quotas, offers))
-        within_quotas = int(most_worth(np.ones(len(offers)), vms, limits).sum())
+    cap, quotas = instance.limits.max_on_demand, instance.limits.quotas
+    if cap is None or quotas:
+        within_quotas = _vms_within(quotas, [kind for kind in instance.vm_types if "on-demand" in kind.offers])
         cap = within_quotas if cap is None else min(cap, within_quotas)
     if cap == 0 or not any(offer.market == "on-demand" for offer in instance.offers):
         raise input_error(
@@ -120,6 +117,18 @@ def estimate_d_spot(instance: Instance) -> int:
     types = {offer.type_index for offer in regular} or {offer.type_index for offer in instance.offers}
     worst = max(_makespan_of_longest(instance, type_index, longest) for type_index in types)
     return max(instance.deadline_s - (worst + instance.migration_overhead_s), 0)
+
+
+def _vms_within(quotas: Sequence[Quota], vm_types: Sequence[VmType]) -> int:
+    """Return a number of VMs on demand that limits of types and quotas allow: those first that count least."""
+    weights = [[quota.weight(vm_type, "on-demand") for quota in quotas] for vm_type in vm_types]
+    left, vms = [quota.most for quota in quotas], 0
+    for row, vm_type in sorted(zip(weights, vm_types, strict=True), key=lambda pair: max(pair[0], default=0)):
+        limit = vm_type.offers["on-demand"].limit
+        taken = min([limit, *(most // weight for weight, most in zip(row, left, strict=True) if weight)])
+        left = [most - taken * weight for weight, most in zip(row, left, strict=True)]
+        vms += taken
+    return vms
 
 
 def _makespan_of_longest(instance: Instance, type_index: int, count: int) -> int:
