@@ -10,19 +10,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ...core.limits import clock_s, count_work, current_limit, stopped
+from ...core.limits import LimitReached, clock_s, count_work, current_limit, stopped
 from ...core.quantities import FloatArray
 from ...core.work import ITERATIONS
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.method import Run, TracePoint
 from ...schedules.schedule import Schedule
-from .core_loads import MANY_TASKS, CoreLoads, close_vms
+from .core_loads import LARGE_TASKS, MANY_TASKS, CoreLoads, close_vms
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cooling
@@ -84,8 +85,6 @@ _TASK_PENALTY = (0.3, 10.0)
 """First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
 _BALANCE = (1e-3, 4.0)
 """Weight of squared loads, in units of the objective and of the makespan; where that alone counts, up to the second."""
-_MOST_CLOSED = 300
-"""Most VMs of a state of which each is tried to be closed."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 _SPEEDS = "_moves_a_second_of_kernels"
 
@@ -251,11 +250,16 @@ class LoadsWalk:
             self.state.restore(self._tasks, self._number)
 
     def schedule(self) -> Schedule | None:
-        """Return the best plan, without VMs that are not worth their opening; None without one."""
+        """Return the best plan, without VMs that are not worth their opening if there is time; None without one."""
         self.to_best()
-        if len(self.state.vm_bill) and self.best < math.inf and len(self.state.vm_end) <= _MOST_CLOSED:
-            close_vms(self.state)
-        return self.state.schedule() if self.best < math.inf and self.state.feasible() else None
+        if self.best == math.inf or not self.state.feasible():
+            return None
+        plan = self.state.schedule()
+        if len(self.state.vm_bill) and self.state.instance.n_tasks <= LARGE_TASKS:
+            with suppress(LimitReached):
+                if close_vms(self.state):
+                    return self.state.schedule()
+        return plan
 
 
 def _unit(time_weight: float, vm_price: FloatArray) -> float:

@@ -407,26 +407,35 @@ def place_lost(state: CoreLoads, cores: IntArray) -> float:
     return state.value()
 
 
-def close_vms(state: CoreLoads) -> None:
-    """Close VMs one by one where that makes the state better: what they run goes where it adds least.
+def close_vms(state: CoreLoads) -> bool:
+    """Close VMs one by one where that makes the state better, and say whether it is: their tasks go where it adds least.
 
     The annealing, which moves task by task, does not see what is gained by the last of them.
+
+    Raises
+    ------
+    LimitReached
+        If the time is over: the state is what it was.
     """
     before, best = (state.core_tasks.copy(), state.core_count.copy()), state.value()
     core, tasks = state._placed()
     of_task = np.zeros(state.instance.n_tasks, dtype=np.int64)
     of_task[tasks] = core
-    cores, closed = of_task[state.instance.open_tasks], False
-    for vm in np.argsort(state.vm_end, kind="stable").tolist():
-        checkpoint()
-        mine = state.core_vm[cores] == vm
-        if mine.any():
-            fewer = np.where(mine, -1, cores)
-            value = place_lost(state, fewer)
-            if value < best - 1e-12:
-                cores, best, closed = fewer, value, True
-    if not closed or not fill(state, state.instance.open_tasks, cores) or not state.feasible() or state.value() > best:
-        state.restore(*before)
+    cores, closed, better = of_task[state.instance.open_tasks], False, False
+    try:
+        for vm in np.argsort(state.vm_end, kind="stable").tolist():
+            checkpoint()
+            mine = state.core_vm[cores] == vm
+            if mine.any():
+                fewer = np.where(mine, -1, cores)
+                value = place_lost(state, fewer)
+                if value < best - 1e-12:
+                    cores, best, closed = fewer, value, True
+        better = closed and fill(state, state.instance.open_tasks, cores) and state.feasible() and state.value() <= best
+    finally:
+        if not better:
+            state.restore(*before)
+    return better
 
 
 def _loads(state: CoreLoads, tasks: IntArray, cores: IntArray) -> IntArray:
@@ -633,7 +642,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
 def bills_of(rents: VmRents, rate: float, zero_s: int) -> tuple[FloatArray, FloatArray]:
     """Return prices and bills of VMs as `Objective` has them, at so much for a dollar; times count from some second."""
     bill = np.column_stack([rents.opening_usd * rate, rents.ready_s - zero_s, rents.block_s])
-    return rents.usd_per_s * rate, bill if rents.opening_usd.any() else bill[:0]
+    return rents.usd_per_s * rate, bill if rents.opening_usd.any() or (rents.block_s > 1).any() else bill[:0]
 
 
 def fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
