@@ -598,14 +598,15 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
 
 
 def _freed_rooms(plan: PlanArrays, at_s: int) -> Iterator[IntArray]:
-    """Time of the cores that VMs of another type have more, if they are rented when one of the plan ends."""
-    own, weights = plan.bag.own_vms, plan.bag.group_weights
-    a_weight = np.where(weights > 0, plan.bag.rentals["vcpus"] / np.maximum(weights, 1), 0.0).max(axis=1, initial=0.0)
+    """Time of cores that VMs rented when one of the plan ends have more: of another type, or it takes no more tasks."""
+    own, weights, vcpus = plan.bag.own_vms, plan.bag.group_weights, plan.bag.rentals["vcpus"]
+    a_weight = np.where(weights > 0, vcpus / np.maximum(weights, 1), 0.0).max(axis=1, initial=0.0)
     freed = np.concatenate([weights[:, own["rental"]], plan.burstable_weights], axis=1)
-    most = np.ceil(a_weight @ freed - NOISE).astype(int).tolist()
-    kept = np.concatenate([own["cores"], np.zeros_like(plan.burstable_end_s)]).tolist()
+    none = np.zeros_like(plan.burstable_end_s)
+    most = np.maximum(np.ceil(a_weight @ freed - NOISE), np.concatenate([vcpus[own["rental"]], none])).astype(int)
+    kept = np.concatenate([own["cores"], none])
     ends_s = np.concatenate([own["end"], plan.burstable_end_s]).tolist()
-    for end_s, more in zip(ends_s, np.subtract(most, kept).tolist(), strict=True):
+    for end_s, more in zip(ends_s, (most - kept).tolist(), strict=True):
         if end_s > at_s and more > 0:
             yield np.full(more, plan.instance.deadline_s - end_s - plan.bag.terms.overhead)
 

@@ -286,6 +286,17 @@ def test_a_machine_that_takes_no_more_tasks_counts_and_rescues_nothing() -> None
         assert judged.verdict == verdict
 
 
+def test_when_a_machine_that_takes_no_more_tasks_ends_another_vm_may_take_its_place() -> None:
+    # The limit of one VM is the machine's until 5 s: then another may be rented for what is lost on spot.
+    offers = {market: {"price_usd_per_hour": HOURLY, "limit": 1} for market in ("spot", "on-demand")}
+    one = {"name": "one", "vcpus": 1, "memory_mb": 1024, "offers": offers}
+    running = [{"task": "t0", "core": 0, "start_s": 0}]
+    machine = {"id": "m", "type": "one", "market": "on-demand", "running": running, "open": False}
+    rest = bag(100, [5, 10], vm_types=[one], machines=[machine])
+    plan = Schedule(rest, [SPOT, ON_DEMAND], [1, 0], [0, 0], [0, 0], [False, False], ("new", "m"))
+    assert certify(plan, "one-type").verdict != "does-not-survive"
+
+
 def test_what_is_paid_for_already_is_not_paid_again_by_a_rescue() -> None:
     # Lost at 49 s, the rest of 100 s is done on the machine from 50 s to 150 s, and that is paid until 120 s.
     instance = bag(260, [100, 100], limits={"max_on_demand": 1})
