@@ -408,7 +408,7 @@ def place_lost(state: CoreLoads, cores: IntArray) -> float:
 
 
 def close_vms(state: CoreLoads) -> bool:
-    """Close VMs one by one where that makes the state better, and say whether it is: their tasks go where it adds least.
+    """Close VMs one by one where that makes the state better: what they run goes where it adds least; say if it is.
 
     The annealing, which moves task by task, does not see what is gained by the last of them.
 

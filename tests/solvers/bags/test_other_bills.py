@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
+from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.bounds.bags.lower_bounds import lower_bounds
 from spotbag.core.errors import InputError, ModelRefusal
+from spotbag.core.limits import LimitReached
+from spotbag.heuristics.bags import core_loads
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET
 from spotbag.instances.clouds import CLOUDS
 from spotbag.instances.entries import GOALS
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.runs import replay_day
+from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.state import State
+from spotbag.schedules.timing import VmRents
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.pareto import pareto_front
 from spotbag.solvers.bags.replan import replan
@@ -127,3 +133,32 @@ def test_random_plans_cost_what_a_quiet_day_does(
     document: dict[str, Any], cloud: str, goal: str, method: str, seed: int
 ) -> None:
     look_at_random_bag(document, cloud, goal, method, seed)
+
+
+def test_a_state_is_what_it_was_where_the_time_ends_while_vms_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 20 s on each of 3 VMs cost three minutes; in two of them, and in one, there is room for all.
+    some = with_d_spot(bag(20, 20, 20, cloud="gcp"))
+    plan = schedule_of_queues(some, [Queue(some.offers[0], [task]) for task in range(3)])
+    state = core_loads.start_from_schedule(some, plan, divisible_bound(some).offers, 0)
+    assert state is not None
+    before, value = state.core_tasks.copy(), state.value()
+    calls = iter([None, LimitReached()])
+
+    def over_soon() -> None:
+        if (error := next(calls)) is not None:
+            raise error
+
+    monkeypatch.setattr(core_loads, "checkpoint", over_soon)
+    with pytest.raises(LimitReached):
+        core_loads.close_vms(state)
+    assert (state.core_tasks.tolist(), state.value()) == (before.tolist(), value)
+    monkeypatch.undo()
+    assert core_loads.close_vms(state)
+    assert state.value() < value
+
+
+def test_blocks_count_in_a_search_where_no_vm_has_an_opening() -> None:
+    one = np.ones(2)
+    rents = VmRents(one, 0 * one, np.zeros(2, int), np.zeros(2, int), np.array([1, 3600]))
+    _, bill = core_loads.bills_of(rents, 1.0, 0)
+    assert bill[:, 2].tolist() == [1, 3600]

@@ -23,6 +23,7 @@ from spotbag.instances.entries import Quota
 from spotbag.instances.group_limits import VmsLeft, most_worth, one_limit_each
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
+from spotbag.models.bags.makespan_bounds import usable_cores
 from spotbag.replay.bags.runs import trace_day
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.methods import METHODS
@@ -40,10 +41,10 @@ def vm_type(name: str, vcpus: int, spot: float, on_demand: float, limit: int = 1
 
 def account(*quotas: dict[str, Any], count: int = 192, **changes: Any) -> Instance:
     """The bag of a public file: an account with a quota of vCPUs over all types."""
-    types = [vm_type("c6i.xlarge", 4, 0.0578, 0.17), vm_type("c6i.8xlarge", 32, 0.43, 1.36, 2)]
+    vm_types = [vm_type("c6i.xlarge", 4, 0.0578, 0.17), vm_type("c6i.8xlarge", 32, 0.43, 1.36, 2)]
     task = {"id": "t", "memory_mb": 900, "base_runtime_s": 1800, "count": count}
     given = {"deadline_s": 7200, "objective": {"goal": "fastest"}, "limits": {"max_on_demand": 16, "quotas": quotas}}
-    return Instance(name="quota", vm_types=types, tasks=[task], **(given | changes))
+    return Instance(name="quota", tasks=[task], **(given | {"vm_types": vm_types} | changes))
 
 
 SPOT_64 = {"market": "spot", "vcpus": 64}
@@ -100,6 +101,17 @@ def test_the_most_that_vms_are_worth_within_limits_is_no_less_than_that_of_any_v
     # Cores: the first by VMs (10 are 40), the second by vCPUs (64 are 2): both cut the other way.
     vms = most_worth(np.array([4.0, 32.0]), np.array([16.0, 16.0]), limits)
     assert vms.tolist() == [10.0, 2.0]
+
+
+def test_parts_of_vms_that_make_a_whole_one_are_in_a_bound_of_whole_cores() -> None:
+    # By shares of the limit, 220 vCPUs are 2 of one type and 218 / 44 of another: a rounding error below 220 cores.
+    types = [vm_type("two", 2, 0.05, 0.1, 1), vm_type("many", 44, 1.1, 2.2, 30)]
+    quota = {"market": "on-demand", "vcpus": 220}
+    bag = account(quota, count=220, vm_types=types, markets=["on-demand"], limits={"quotas": [quota]}, deadline_s=1800)
+    assert usable_cores(with_d_spot(bag)) == 220
+    result = solve(bag, "lpt", survive="none")
+    assert result.schedule is not None
+    assert result.schedule.makespan_s == 1800
 
 
 def test_the_checker_counts_vcpus() -> None:
@@ -169,6 +181,13 @@ def test_d_spot_of_hads_counts_the_vms_that_quotas_allow() -> None:
     # 5 VMs of 4 vCPUs: ceil(20 / 5) = 4 tasks each, at once on 4 cores, 1,800 s; with one, 20 tasks in 5 rounds.
     assert estimate_d_spot(account({"market": "on-demand", "vcpus": 20}, count=20)) == 7200 - 1800
     assert estimate_d_spot(account({"market": "on-demand", "vcpus": 4}, count=16)) == 7200 - 4 * 1800
+
+
+def test_d_spot_counts_vms_within_all_limits_that_they_have() -> None:
+    # 4 VMs on demand, 2 of them of either type: half of the 16 tasks are not behind a limit of 2.
+    types = [vm_type(name, 1, 0.1, 0.2) for name in ("a", "b")]
+    limits = {"quotas": [{"market": "on-demand", "vms": 4}, {"market": "on-demand", "types": ["a"], "vms": 2}]}
+    assert estimate_d_spot(account(count=16, vm_types=types, limits=limits, deadline_s=9000)) == 9000 - 4 * 1800
 
 
 def test_options_give_quotas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
