@@ -111,6 +111,7 @@ class IntervalModel:
         self.vms: list[Vm] = []
         self.places: list[Place] = []
         self.by_task: list[list[Place]] = [[] for _ in range(instance.n_tasks)]
+        limited = {index for group in instance.group_limits for index in np.flatnonzero(group.weights).tolist()}
         for index, kind in enumerate(self.choices.kinds):
             room = VmRoom.of(instance, kind.offer.index, kind.usable)
             free_order = not (self.order_matters or instance.has_dates)
@@ -125,7 +126,8 @@ class IntervalModel:
                         cp_model.Domain.from_values([*paid_s]) if kind.block_s > 1 else cp_model.Domain(0, paid_s[-1])
                     )
                     paid = model.new_int_var_from_domain(domain, f"paid_{index}_{number}")
-                used = model.new_bool_var(f"opened_{index}_{number}") if kind.opening_usd else None
+                counts = kind.opening_usd or (not kind.machines and kind.offer.index in limited)
+                used = model.new_bool_var(f"used_{index}_{number}") if counts else None
                 self.vms.append(Vm(kind, end, paid, alone, used))
                 self._add_places(len(self.vms) - 1)
         self.by_vm: list[list[Place]] = [[] for _ in self.vms]
@@ -269,24 +271,18 @@ class IntervalModel:
 
     def groups_are_limited(self) -> None:
         """The VMs of a group weigh no more together than the instance allows."""
-        used: dict[int, cp_model.IntVar] = {}
         for group in self.instance.group_limits:
-            weights = {
-                index: int(group.weights[vm.offer.index]) for index, vm in enumerate(self.vms) if not vm.kind.machines
-            }
-            weights = {index: weight for index, weight in weights.items() if weight}
-            if group.most >= sum(weights.values()):
+            weights = group.weights.tolist()
+            counted = [
+                (vm.used, vm.end_s, weights[vm.offer.index])
+                for vm in self.vms
+                if vm.used is not None and not vm.kind.machines and weights[vm.offer.index]
+            ]
+            if group.most >= sum(weight for _, _, weight in counted):
                 continue
-            for index in sorted(weights.keys() - used):
-                used[index] = literal = self.model.new_bool_var(f"used_{index}")
-                for place in self.by_vm[index]:
-                    self.model.add_implication(place.present, literal)
-                self.model.add(self.vms[index].end_s == 0).only_enforce_if(~literal)
-            self.model.add(sum(weight * used[index] for index, weight in weights.items()) <= group.most)
+            self.model.add(sum(weight * used for used, _, weight in counted) <= group.most)
             # The same in seconds, for the linear relaxation.
-            self.model.add(
-                sum(weight * self.vms[index].end_s for index, weight in weights.items()) <= group.most * self.last
-            )
+            self.model.add(sum(weight * end_s for _, end_s, weight in counted) <= group.most * self.last)
 
     def what_is_lost_at_once_fits_the_time_on_demand(self) -> None:
         """Leave time to do again all that goes down at once before any of its tasks has ended (`RescueTime`)."""

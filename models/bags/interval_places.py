@@ -142,7 +142,7 @@ class Vm:
     one_at_a_time : bool
         No two tasks can run together: their order is free.
     used : IntVar or None
-        Whether it has a task; None where that costs nothing.
+        Whether it has a task; None where that costs nothing, and no limit counts it with VMs of other offers.
     """
 
     kind: Kind

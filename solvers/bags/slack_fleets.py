@@ -36,7 +36,7 @@ from ...core.processes import run_compiled
 from ...core.quantities import NEARLY, STEPWISE_ROUNDING, TABLE_BYTES, FloatArray, IntArray
 from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, RentalOffer
-from ...instances.group_limits import binding_limits
+from ...instances.group_limits import binding_limits, keeps_group_limits
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import require_free_memory, schedule_of_cores
 from ...models.bags.task_classes import effective_cores, least_work_s, task_classes, usable_offers
@@ -202,7 +202,8 @@ class SlackFleets:
                     cost, schedule = found
                     if not any_will_do:
                         bound = min(cost - 4 * self._rounding, at_most)
-                    if self._keeps_group_limits(schedule):
+                    vms = np.bincount(schedule.vm_offer, minlength=len(self.instance.offers))
+                    if keeps_group_limits(self.instance, np.arange(len(vms)), vms):
                         return BestPlan(schedule, bound)
                     self._count_vms_of_groups()
                     continue
@@ -222,12 +223,6 @@ class SlackFleets:
         """From now on, sets of tasks that are reached tell what the VMs that run them weigh in each limited group."""
         self._fields = _fields(np.append(self._size, [most for _, most in self._group_limits]))
         self._counted = self._group_limits
-
-    def _keeps_group_limits(self, schedule: Schedule) -> bool:
-        """True if a plan keeps the limits of groups."""
-        vms = np.bincount(schedule.vm_offer, minlength=len(self.instance.offers))
-        vms = vms[[offer.offer.index for offer in self.offers]]
-        return all(weights @ vms <= most for weights, most in self._group_limits)
 
     def _within(self, slack: float, any_will_do: bool = False) -> tuple[float, Schedule] | None:
         """Cheapest plan within a slack, or any, and its cost; None if there is none."""
