@@ -24,7 +24,7 @@ class PatternMaster(Programme):
     """Least cost of running all tasks over fractions of patterns: sets of tasks that a core, or a VM, can run.
 
     Rows: tasks of each class, at least all of them; then what there is at most, such as the cores of each offer and the
-    VMs of each limited market; then those that are added. Columns: first, for each class, tasks that no pattern runs.
+    VMs of each limited group; then those that are added. Columns: first, for each class, tasks that no pattern runs.
 
     Parameters
     ----------

@@ -238,7 +238,7 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
     burstable and spot VMs, nor of machines that take no more tasks. Machines that the plan does not use are ended at
     second 0. A rescue begins at once; a moved task starts after the longer of boot and migration overhead, and one that
     was running goes on from its last checkpoint. VMs that went down are given up, so that it does not matter whether
-    they come back. VMs are billed by the second.
+    they come back. VMs cost what the cloud of the instance bills.
 
     Level ``blackout`` is shown by rescues of all types. If some of them go down, their tasks go where the rescue of all
     has them, which is done no later when there are fewer; the other VMs go on, and are paid. The worst case is the most

@@ -24,7 +24,7 @@ def least_usd_per_s(instance: Instance, offers: Sequence[RentalOffer], *, shared
     offers : sequence of RentalOffer
         The offers.
     shared : bool
-        Whether a second counts in which all cores, or all memory, are taken, and not one in which anything is.
+        If true, a second counts in which all cores, or all memory, are taken; otherwise one in which anything is.
     """
     indices = [offer.index for offer in offers]
     usd, opening_usd, paid_s, _ = (of_offer[indices] for of_offer in instance.rents)

@@ -74,7 +74,7 @@ class TimeIndexedModel:
         The VMs, in the order of their index.
     model : pyomo.environ.ConcreteModel
         For experts. Variables: ``start[task, vm, core, period]`` (the core is 0 unless ``literal``), ``end[vm]`` and
-        ``makespan`` in periods from ready, ``rented[vm]`` where the limit of a market may bind.
+        ``makespan`` in periods from ready, ``rented[vm]`` where a limit of several offers may bind.
     """
 
     instance: Instance

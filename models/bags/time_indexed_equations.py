@@ -109,7 +109,7 @@ class Equations:
     def add_variables(self) -> None:
         """Add the variables of Burst-HADS, equations 1 to 6, in periods: starts (X), ends of VMs (Z), makespan (ZT).
 
-        Besides, whether a VM is rented, where the limit of a market may bind. The cores of a VM share their starts,
+        Besides, whether a VM is rented, where a limit of several offers may bind. The cores of a VM share their starts,
         unless the model is the literal one.
         """
         import pyomo.environ as pyo
@@ -235,7 +235,7 @@ class Equations:
             self._add_rows(name, {vm: ([1, -1], [columns[vm], columns[vm - 1]], (None, 0)) for vm in later})
 
     def tasks_run_on_rented_vms(self) -> None:
-        """Not in the paper: a VM that runs a task counts against the limit of its market; an idle one does not."""
+        """Not in the paper: a VM that runs a task counts against the limits of its offer; an idle one does not."""
         rented = self.model.rented
         self._add_rows(
             "tasks_run_on_rented_vms",

@@ -32,7 +32,7 @@ _WORTH_OF_TASKS = 1e3
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices of tasks (and of VMs of limited markets, at most 0), and the bound that they prove.
+    """Prices of tasks (and of VMs of limited groups, at most 0), and the bound that they prove.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class FleetSearch:
         self.tables = tables
         self._most = tables.most
         self._vm_tables = tables.vm_tables
-        # Tasks are worth something, VMs of limited markets cost something.
+        # Tasks are worth something, VMs of limited groups cost something.
         self._signs = np.where(np.arange(len(tables.most)) < len(tables.classes), 1.0, -1.0)
 
     # ----------------------------------------------------------------- prices
@@ -195,7 +195,7 @@ class FleetSearch:
             spent += table.vms * gain
             least[least > allowed - spent] = np.inf
         fleet = self._cheapest_fleet(least, layers, prices)
-        # VMs of a limited market that are not rented are slack too, and dearer fleets may be left that have more of it
+        # VMs of a limited group that are not rented are slack too, and dearer fleets may be left that have more of it
         # than is allowed: some of those that cost as much were dropped, so that none of them is known to be cheapest.
         return None if fleet is not None and pay and fleet.cost > prices.bound + allowed else fleet
 

@@ -1,6 +1,6 @@
 """Class programme, first part: what one VM of each offer can run, and how soon, for all vectors of counts.
 
-A *count vector* says how many tasks of each class run, and a *state* also how many VMs of each limited market do.
+A *count vector* says how many tasks of each class run, and a *state* also how many VMs of each limited group do.
 Z*_j(a), the least end of one VM of offer j that runs a_g tasks of each class, is a (min, max)-combination of its cores.
 A burstable VM whose credits are to be planned ends no sooner than it has earned what its tasks spend at full speed.
 """
@@ -34,7 +34,7 @@ MOST_COUNT_VECTORS = 50_000
 """Count vectors beyond which the programme refuses."""
 
 MOST_STATES = 500_000
-"""Count vectors times numbers of VMs of limited markets beyond which the programme refuses."""
+"""Count vectors times numbers of VMs of limited groups beyond which the programme refuses."""
 
 MOST_TABLE_STEPS = 4_000_000_000
 """Count vectors times patterns times cores, over all offers, beyond which the programme refuses."""
@@ -56,7 +56,7 @@ class VmTable:
     ends_of_cores : list of arrays of int, each of the shape of the count vectors
         Least end of 1, 2, ... cores that run a count vector.
     counts : array of int, shape (n_vms, n_dimensions)
-        Tasks of each class, and VMs of each limited market (1 or 0).
+        Tasks of each class, and VMs of each limited group (1 or 0).
     end_s : array of int, shape (n_vms,)
         Their ends, ascending.
     cost : array of float, shape (n_vms,)

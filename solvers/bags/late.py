@@ -176,7 +176,7 @@ def late_result(
         if (instance.duration_s[instance.open_size > 0][:, offers] == NEVER).all(axis=(1, 2)).any():
             message = "no plan exists: some tasks fit no VM that exists or may be rented, whatever the deadline"
             return replace(known, status="infeasible", message=message)
-        message = "all tasks fit VMs that exist or may be rented at once, within the limits of the markets"
+        message = "all tasks fit VMs that exist or may be rented at once, within their limits"
         if bound == math.inf:
             return replace(known, status="infeasible", message=f"no plan exists: not {message}")
         return known if stopped() else replace(known, message=f"no plan was found in which {message}")

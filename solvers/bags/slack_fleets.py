@@ -14,7 +14,7 @@ not rented have c_j nu_j each. So a plan within a slack s of the bound has no VM
 It begins with a small s. If there is no plan, the bound rises by s, and s grows.
 
 Limits of markets are no part of the prices, and of the search only from the first plan on that breaks one: what this
-plan costs is a bound, and from then on, what is reached counts the VMs of limited markets beside the tasks.
+plan costs is a bound, and from then on, what is reached counts the VMs of limited groups beside the tasks.
 
 Burstable VMs are left out: a task costs at least its work in core seconds at full speed there, which is far above its
 price as a rule. Up to that slack, no plan has a task there.

@@ -212,7 +212,7 @@ def test_vms_of_all_types_that_tasks_need_are_rented_within_the_limit_of_a_marke
     assert (result.status, result.schedule is not None) == ("late", True)
     none = spotbag.solve(bag.replace(limits={"max_on_demand": 2}), threads=1)
     assert (none.status, none.schedule) == ("infeasible", None)
-    assert "within the limits of the markets" in none.message
+    assert "within their limits" in none.message
 
 
 def test_a_plan_to_start_from_may_be_late_and_nothing_worse_is_returned(late_night: spotbag.Result) -> None:
