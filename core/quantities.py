@@ -51,7 +51,9 @@ Seconds: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SECONDS), INTEGRAL]
 RunTime: TypeAlias = Annotated[float, Field(ge=1e-6, le=MAX_SECONDS)]
 Memory: TypeAlias = Annotated[float, Field(ge=1e-6, le=10**9)]
 MAX_PRICE_USD_PER_HOUR = 10**6
-Price: TypeAlias = Annotated[float, Field(ge=1e-9, le=MAX_PRICE_USD_PER_HOUR)]
+LEAST_PRICE = 1e-9
+"""Least price of an offer, in USD per hour: prices are divided by one another."""
+Price: TypeAlias = Annotated[float, Field(ge=LEAST_PRICE, le=MAX_PRICE_USD_PER_HOUR)]
 OwnPrice: TypeAlias = Annotated[float, Field(ge=0, le=MAX_PRICE_USD_PER_HOUR)]
 """Price of a VM that is rented: it may cost nothing more."""
 VCpus: TypeAlias = Annotated[int, Field(ge=1, le=4096), INTEGRAL]

@@ -75,13 +75,17 @@ _REFUSED_KEYS: Mapping[str, str] = {
 }
 
 
+RESERVED = "reserved"
+"""Market of an offer of a document that is a pool of the instance, ``type@reserved``, with VMs on demand."""
+
+
 def _without_reserved(offers: Any) -> Any:
-    """Refuse a market of reserved capacity, which is to be said in another way."""
-    if isinstance(offers, Mapping) and "reserved" in offers:
+    """Refuse a market of reserved capacity where no instance makes a pool of it."""
+    if isinstance(offers, Mapping) and RESERVED in offers:
         raise PydanticCustomError(
-            "reserved",
-            "are of no market 'reserved': give capacity that is reserved a VM type of its own, offered on-demand, with "
-            "its price and the number of its VMs",
+            RESERVED,
+            "are of no market 'reserved' but in a document of an instance, which makes a pool of it: give a VM type of "
+            "the name 'TYPE@reserved' and the zone 'reserved', offered on-demand",
         )
     return offers
 
@@ -157,7 +161,8 @@ class VmType(Record):
     speed : float
         Divides ``base_runtime_s`` of tasks that give no run times by type.
     offers : dict
-        Market to `Offer`.
+        Market to `Offer`: spot and on-demand; in documents also reserved, which is read as a pool ``TYPE@reserved`` of
+        VMs on demand.
     burstable : Burstable, optional
         Present if the type is burstable.
     architecture : {"x86_64", "arm64"}, optional

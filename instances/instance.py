@@ -14,7 +14,18 @@ from pydantic import Field
 
 from ..core.bill import Bill, Rents, begun_s, billed_s, session_usd
 from ..core.errors import Issue, input_error, public
-from ..core.quantities import KB_PER_MB, MAX_SECONDS, BoolArray, FloatArray, IntArray, Name, Seconds, read_only, whole
+from ..core.quantities import (
+    KB_PER_MB,
+    LEAST_PRICE,
+    MAX_SECONDS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Name,
+    Seconds,
+    read_only,
+    whole,
+)
 from ..core.record_lists import LongList, rows_of
 from ..core.records import INTEGRAL, FrozenDict, Text, WholeDocument, concerns, first_issues
 from .entries import (
@@ -23,6 +34,7 @@ from .entries import (
     MARKETS,
     MAX_TASKS,
     NEVER,
+    RESERVED,
     WEIGHTS_AND_SCALES,
     BillingRules,
     Checkpoints,
@@ -770,11 +782,23 @@ class Instance(WholeDocument):
         That is the sum over the tasks of their cheapest on-demand core-seconds (price / vCPUs * run time), or of any
         market for tasks that no on-demand offer can run: an objective of 1 reads as *ideal on-demand cost and the
         whole deadline*.
+
+        Raises
+        ------
+        InputError
+            If it must be given, since capacity that is reserved costs nothing.
         """
         if self.goal != "balanced":
             return 1.0
         if self.objective.cost_scale_usd is not None:
             return self.objective.cost_scale_usd
+        free = [
+            offer for offer in self.offers if offer.vm_type.zone == RESERVED and offer.price_usd_per_hour <= LEAST_PRICE
+        ]
+        if free:
+            name = free[0].vm_type.name
+            rule = f"is needed for goal balanced where capacity costs nothing ({name}): costs are told in parts of it"
+            raise input_error(self.name, f"objective: cost_scale_usd (--cost-scale) {rule}")
         return self._ideal_cost_usd()
 
     def _ideal_cost_usd(self) -> float:

@@ -21,7 +21,7 @@ def memory_kb(vm_type: VmType) -> int:
 def duration_s(instance: Instance, task: Task, vm_type: VmType, market: str, baseline: bool) -> int | None:
     """Seconds a task takes, checkpoint by checkpoint."""
     if task.runtime_s is not None:
-        given = task.runtime_s.get(vm_type.name)
+        given = task.runtime_s.get(vm_type.name.split("@")[0])
     else:
         assert task.base_runtime_s is not None
         given = task.base_runtime_s / vm_type.speed

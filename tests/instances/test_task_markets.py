@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from spotbag import check, estimate_d_spot, solve
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.heuristics.bags.rescue import certify
-from spotbag.instances.entries import NEVER, withdrawn
+from spotbag.instances.entries import NEVER, VmType, withdrawn
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.plan import on_demand_schedule
 from spotbag.schedules.queues import Queue, schedule_of_queues
+from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from tests.helpers.exhaustive import exhaustive_plan
 from tests.helpers.soaks import soak
@@ -136,14 +138,38 @@ def test_keys_that_cannot_be_honoured_are_refused_with_the_reason(key: str, rule
         bag(FREE | {key: 2})
 
 
-def test_reserved_capacity_is_refused_with_the_way_out() -> None:
-    offers = OFFERS | {"reserved": {"price_usd_per_hour": 0.01, "limit": 1}}
-    with pytest.raises(InputError, match="are of no market 'reserved': give capacity that is reserved a VM type"):
-        bag(FREE, vm_types=[VM_TYPE | {"offers": offers}])
-    # The way out: 50 s of 0.01 $/h, never interrupted, and one VM of it.
-    own = {"on-demand": {"price_usd_per_hour": 0.01, "limit": 1}}
-    result = solve(bag(FREE, vm_types=[VM_TYPE, VM_TYPE | {"name": "a-reserved", "offers": own}], survive="blackout"))
-    assert result.objective == pytest.approx(50 * 0.01 / 3600)
+def types_of(plan: Schedule) -> list[str]:
+    return sorted(plan.instance.offers[index].vm_type.name for index in plan.vm_offer.tolist())
+
+
+@pytest.mark.parametrize("usd_per_hour", [0.01, 0])
+def test_reserved_capacity_is_a_pool_at_its_own_price_that_is_never_interrupted(usd_per_hour: float) -> None:
+    offers = OFFERS | {"reserved": {"price_usd_per_hour": usd_per_hour, "limit": 1}}
+    reserved = bag(FREE, vm_types=[VM_TYPE | {"offers": offers}], survive="blackout")
+    assert [vm_type.name for vm_type in reserved.vm_types] == ["a", "a@reserved"]
+    assert Instance.from_document(json.loads(reserved.to_text()), "again") == reserved
+    result = solve(reserved)
+    assert result.objective == pytest.approx(50 * usd_per_hour / 3600, abs=1e-9)
+    assert result.schedule is not None
+    assert types_of(result.schedule) == ["a@reserved"]
+    # More tasks than the reservation has room for by the deadline go elsewhere.
+    more = bag(FREE | {"count": 3}, vm_types=[VM_TYPE | {"offers": offers}], deadline_s=100)
+    plan = solve(more, survive="none").schedule
+    assert plan is not None
+    assert types_of(plan) == ["a", "a@reserved"]
+
+
+def test_a_scale_of_the_cost_must_be_given_where_capacity_costs_nothing() -> None:
+    offers = OFFERS | {"reserved": {"price_usd_per_hour": 0, "limit": 1}}
+    balanced = bag(FREE, vm_types=[VM_TYPE | {"offers": offers}], objective={"goal": "balanced"}, survive="none")
+    with pytest.raises(InputError, match=r"cost_scale_usd \(--cost-scale\) is needed .* \(a@reserved\)"):
+        solve(balanced)
+    assert solve(balanced.replace(objective={"goal": "balanced", "cost_scale_usd": 1})).status == "optimal"
+
+
+def test_a_vm_type_alone_has_no_reserved_capacity() -> None:
+    with pytest.raises(InputError, match="which makes a pool of it"):
+        VmType(**(VM_TYPE | {"offers": OFFERS | {"reserved": {"price_usd_per_hour": 0.01, "limit": 1}}}))
 
 
 def test_memory_that_the_system_has_is_not_there_for_tasks() -> None:
@@ -180,3 +206,24 @@ def test_offers_that_are_too_dear_are_as_good_as_absent(how_many: int) -> None:
             assert all(offer.price_usd_per_hour <= ceiling for offer in used)
             compared += 1
     assert compared > how_many / 4
+
+
+@soak(sample=30, whole=500)
+def test_reserved_capacity_is_used_as_the_least_cost_has_it(how_many: int) -> None:
+    compared = reserved = 0
+    for seed in range(how_many):
+        document = tiny_instance(seed, **FAMILIES["markets"]).replace(survive="none").to_document()
+        vm_type = document["vm_types"][seed % len(document["vm_types"])]
+        usd = min(offer["price_usd_per_hour"] for offer in vm_type["offers"].values())
+        vm_type["offers"]["reserved"] = {"price_usd_per_hour": usd * (seed % 3) / 2, "limit": 1}
+        document["objective"] = {"cost_scale_usd": 1.0} | document["objective"]
+        instance = Instance.from_document(document, "with a reservation")
+        best, found = exhaustive_plan(instance), solve(instance)
+        assert (best is None) == (found.schedule is None), seed
+        if best is not None and found.schedule is not None:
+            assert found.objective == pytest.approx(best.objective, rel=1e-7), seed
+            assert check(instance, found.schedule).violations == ()
+            reserved += any(name.endswith("@reserved") for name in types_of(found.schedule))
+            compared += 1
+    assert compared > how_many / 4
+    assert reserved > how_many / 10
