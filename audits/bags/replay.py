@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -73,6 +74,11 @@ class PlanAudit(SecondsAudit):
         if struck and not self.interrupts:
             message = f"the timeline has {counted(len(struck), 'event')}, but the run has no hibernations"
             self._find("timeline", "", len(struck), "events", message)
+        ages = Counter((moment["type"], moment["vm"]) for moment in moments if moment.get("age_s") is not None)
+        for (name, number), count in ages.items():
+            if count > 1:
+                message = f"the timeline gives {count} ages at which VM {number} of {name} is struck"
+                self._find("timeline", name, count - 1, "events", message)
         for moment in moments:
             time_s, name, kind = moment["time_s"], moment["type"], moment["event"]
             said, vm_type = f"the timeline says {kind} of {name} at {time_s} s", self.facts.types.get(name)

@@ -336,11 +336,10 @@ def event_issues(events: Sequence[TimelineEvent], places: Sequence[int] | None =
 
 def _fault_of_fields(event: TimelineEvent) -> tuple[str, str] | None:
     """A field too many, missing or out of range in an event, and the rule; None if all is well."""
-    fault = field_fault(event.kind, [field for field in _OPTIONAL if getattr(event, field) is not None])
+    given = [field for field in _OPTIONAL if getattr(event, field) is not None]
+    fault = field_fault(event.kind, given, event.time_s)
     if fault is not None:
         return fault
-    if event.age_s is not None and (event.vm is None or event.time_s != 0):
-        return "age_s", "needs 'vm', whose age it is, and the time_s 0"
     for field, least in (("vm", 1), ("notice_s", 0), ("vms", 0), ("age_s", 0)):
         value = getattr(event, field)
         if value is not None and (type(value) is not int or value < least):
@@ -356,8 +355,11 @@ def _fault_of_fields(event: TimelineEvent) -> tuple[str, str] | None:
     return None
 
 
-def field_fault(kind: EventKind, fields: Collection[str]) -> tuple[str, str] | None:
-    """Return the first optional field that an event of a kind has and must not have, or lacks, and the rule."""
+def field_fault(kind: EventKind, fields: Collection[str], time_s: int) -> tuple[str, str] | None:
+    """Return the first optional field that an event of a kind and time has and must not have, or lacks, and the rule.
+
+    The fields are the names of those that it has.
+    """
     allowed = _FIELDS_OF[kind]
     for field in _OPTIONAL:
         if field in fields and field not in allowed:
@@ -365,6 +367,8 @@ def field_fault(kind: EventKind, fields: Collection[str]) -> tuple[str, str] | N
     for field in _NEEDED.get(kind, ()):
         if field not in fields:
             return field, f"is missing: {kind!r} needs it"
+    if "age_s" in fields and ("vm" not in fields or time_s != 0):
+        return "age_s", "needs 'vm', whose age it is, and the time_s 0"
     return ("share", "does not go together with 'vm'") if "vm" in fields and "share" in fields else None
 
 

@@ -125,7 +125,7 @@ class TimelineMoment(Record):
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> Self:
-        fault = field_fault(self.event, self.model_dump(exclude_none=True))
+        fault = field_fault(self.event, self.model_dump(exclude_none=True), self.time_s)
         if fault is not None:
             raise PydanticCustomError("fields", "{fault}", {"fault": f"{fault[0]!r} {fault[1]}"})
         return self

@@ -376,6 +376,15 @@ def test_a_timeline_that_no_day_can_have(events: list[tuple[int, str, str]], amo
     assert findings[0].message == f"the timeline says {message}"
 
 
+def test_a_vm_has_one_age_at_which_it_is_struck() -> None:
+    trace = stolen()
+    age = {"time_s": 0, "type": "two", "event": "hibernate", "vm": 9, "age_s": 60}  # of a VM that there never is
+    trace.run["timeline"]["events"] = [age]
+    assert audit(trace).correct
+    trace.run["timeline"]["events"] = [age, age | {"vm": 8}, age | {"age_s": 999}]
+    assert found(trace) == {"timeline": 1}
+
+
 def test_a_run_without_hibernations_has_a_quiet_day() -> None:
     trace = stolen()
     trace.run["hibernation"] = False

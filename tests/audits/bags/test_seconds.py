@@ -135,6 +135,8 @@ def test_traces_without_a_cloud_are_of_older_versions_that_asked_earlier() -> No
     [
         ({"event": "capacity", "vms": 0, "by": "stop", "share": 0.5}, "'share' does not belong to 'capacity'"),
         ({"event": "stop", "vm": 2, "share": 1.0}, "'share' does not go together with 'vm'"),
+        ({"event": "stop", "age_s": 60, "time_s": 0}, "'age_s' needs 'vm', whose age it is, and the time_s 0"),
+        ({"event": "stop", "age_s": 60, "vm": 1}, "'age_s' needs 'vm', whose age it is, and the time_s 0"),
     ],
 )
 def test_events_of_a_day_have_the_fields_of_their_kind_alone(fields: dict[str, Any], message: str) -> None:
