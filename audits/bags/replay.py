@@ -235,7 +235,10 @@ class PlanAudit(SecondsAudit):
             return
         name, there = vm.type.name, self.living.total()
         of_type = sum(self.living[name, market] for market in vm.type.limits) - sum(vm.type.limits.values())
-        caps = {quota.name: quota.most for quota in self.facts.quotas if quota.name == quota.market}
+        caps: dict[str, int] = {}  # most VMs of each market, of any types
+        for quota in self.facts.quotas:
+            if quota.types is None and not quota.of_vcpus:
+                caps[quota.market] = min(quota.most, caps.get(quota.market, quota.most))
         in_all = there - sum(caps.values()) if len(caps) == len(MARKETS) else 0
         over = max(of_type, in_all)
         if over > 0:

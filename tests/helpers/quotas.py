@@ -52,5 +52,14 @@ class Quotas:
 
 
 def _named(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a name is one of some, or begins as one of them does before its star."""
-    return any(name == one or (one.endswith("*") and name.startswith(one[:-1])) for one in patterns)
+    """Whether a name is as one of some patterns says, in which ``*`` is anything, and ``?`` one character."""
+    return any(_matches(name, one) for one in patterns)
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether all of a name is matched, by what the pattern begins with and then by the rest."""
+    if not pattern or (pattern[0] != "*" and not name):
+        return name == pattern
+    if pattern[0] == "*":
+        return any(_matches(name[skipped:], pattern[1:]) for skipped in range(len(name) + 1))
+    return pattern[0] in ("?", name[0]) and _matches(name[1:], pattern[1:])

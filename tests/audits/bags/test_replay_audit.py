@@ -164,6 +164,26 @@ def test_limits() -> None:
     assert "limit" in found(trace)
 
 
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_spot": 0, "max_on_demand": 1},
+        {
+            "quotas": [
+                {"market": market, "vms": most} for market, most in (("spot", 0), ("on-demand", 2), ("on-demand", 1))
+            ]
+        },
+        {"max_spot": 0, "max_on_demand": 9, "quotas": [{"market": "on-demand", "vms": 1}]},
+    ],
+)
+def test_the_on_demand_baseline_keeps_the_limits_of_all_markets_together(limits: dict[str, Any]) -> None:
+    trace = stolen()  # two VMs on demand
+    trace.run["hibernation"] = False
+    trace.instance["vm_types"][0]["offers"]["spot"]["limit"] = 9
+    trace.instance["limits"] = limits
+    assert found(trace) == {"limit": 1}
+
+
 def test_a_type_may_be_rented_again_when_one_has_ended() -> None:
     trace = stolen()
     at = next(index for index, entry in enumerate(trace.events) if entry["event"] == "terminate")
