@@ -251,6 +251,11 @@ def slots_of(cores: Collection[int], taken: Collection[int] = ()) -> tuple[int, 
     return together, set(cores) != {together}
 
 
+def without_zone(name: str, zone: str | None) -> str:
+    """Return the name of the type of a pool, which has the zone behind it."""
+    return name if zone is None else name[: -len(zone) - 1]
+
+
 class InstanceFacts:
     """An instance document, worked out exactly as far as it is asked for.
 
@@ -397,7 +402,7 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
         credits=credits,
         speed=exact(entry.get("speed", 1)),
         architecture=entry.get("architecture"),
-        run_time_key=entry["name"][: -len(entry["zone"]) - 1] if entry.get("zone") else entry["name"],
+        run_time_key=without_zone(entry["name"], entry.get("zone")),
     )
 
 

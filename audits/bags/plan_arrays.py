@@ -20,7 +20,16 @@ from ...core.record_lists import picked
 from ...instances.entries import MARKETS, Checkpoints, Market, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
-from ..facts import LEAST_DUMP_S, LONGEST_S, WITHOUT_EXCESS, copies, exact, interval_and_dump_s, rounded_up
+from ..facts import (
+    LEAST_DUMP_S,
+    LONGEST_S,
+    WITHOUT_EXCESS,
+    copies,
+    exact,
+    interval_and_dump_s,
+    rounded_up,
+    without_zone,
+)
 
 _FLOAT_ERROR = 1e-14
 """More than ten roundings, of floats and of what they are worked out from, change a number by, relative to it."""
@@ -345,8 +354,8 @@ def exact_run_time_s(task: Task, vm_type: VmType) -> int | None:
 
 
 def _run_time_key(vm_type: VmType) -> str:
-    """Name of a type in run times: the name of a pool without its zone."""
-    return vm_type.name if vm_type.zone is None else vm_type.name[: -len(vm_type.zone) - 1]
+    """Name of a type in run times."""
+    return without_zone(vm_type.name, vm_type.zone)
 
 
 def _rounded_up(values: FloatArray) -> tuple[FloatArray, BoolArray]:

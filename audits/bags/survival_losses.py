@@ -18,7 +18,7 @@ from ...core.quantities import SECONDS_PER_HOUR, IntArray
 from ...instances.clouds import cloud_of
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
-from ..facts import exact, rounded_up, slots_of
+from ..facts import exact, rounded_up, slots_of, without_zone
 from ..quotas import QuotaRule, quota_rules
 from .plan_arrays import Bag, exact_interval_and_dump_s, size_kb
 
@@ -229,8 +229,7 @@ class Losses:
         zones = {vm_type.name: vm_type.zone for vm_type in self.instance.vm_types}
         groups: dict[str, list[str]] = {}
         for name in self.spot_types:
-            zone = zones[name]
-            groups.setdefault(name if zone is None else name[: -len(zone) - 1], []).append(name)
+            groups.setdefault(without_zone(name, zones[name]), []).append(name)
         return tuple(map(tuple, groups.values()))
 
     def rows_of(self, types: Collection[str]) -> IntArray:
