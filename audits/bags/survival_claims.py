@@ -41,9 +41,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         message = f"the plan says that it does not survive {said}; it does, for at most $ {found.worst_cost_usd:.4f}"
         yield Violation("survival-claim", claimed.level, 1, "plans", message)
     if claimed.verdict == "survives":
-        single = tuple((name,) for name in losses.spot_types)
-        together = single if len(single) < 2 else (*single, losses.spot_types)
-        groups = losses.groups(claimed.level) if claimed.level in ("one-type", "one-pool") else together
+        groups, together = losses.groups(claimed.level), losses.groups("blackout")
         # Stated costs and slack are compared with bounds, not with rescues found here: a better one may exist.
         yield from _cheaper_than_the_plan(losses, claimed)
         yield from _cheaper_than_can_be(losses, claimed.worst_cost_usd, groups, "worst_cost_usd")
@@ -51,7 +49,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
             yield from _later_than_said(losses, claimed.least_slack_s or 0, groups)
         yield from _cheaper_than_can_be(losses, claimed.blackout_cost_usd, together, "blackout_cost_usd")
         lasting = claimed.blackout_cost_usd is not None and judge.judge("blackout").verdict == "does-not-survive"
-        if lasting and claimed.level in ("one-type", "one-pool"):
+        if lasting:
             message = f"the plan states a bill for {LOSSES['blackout']}, which it does not survive"
             yield Violation("survival-claim", "blackout_cost_usd", 1, "plans", message)
     # This plan is one without a demand as well, so the cheapest of those cannot cost more.
@@ -177,10 +175,7 @@ class _Stored:
         """Judge the rescue by all rules."""
         rescue, losses = self.rescue, self.losses
         types = set(rescue.types)
-        alone = self.claimed.level in ("one-type", "one-pool")
-        if not types <= set(losses.spot_types) or (
-            alone and not any(types <= {*group} for group in losses.groups(self.claimed.level))
-        ):
+        if not any(types <= {*group} for group in losses.groups(self.claimed.level)):
             message = f"the rescue is one of {', '.join(rescue.types)}; the level is {self.claimed.level}"
             yield Violation("rescue-task", "", 1, "rescues", message)
         yield from self._vms()

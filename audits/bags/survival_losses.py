@@ -223,9 +223,12 @@ class Losses:
     # ---------------------------------------------------------------------------------------------------- what is lost
 
     def groups(self, level: str) -> tuple[tuple[str, ...], ...]:
-        """Sets of types lost at one moment: each pool alone, or all pools of a type."""
+        """Sets of types lost at one moment: each pool alone, all pools of a type, or also all types; see `judge`."""
+        pools = tuple((name,) for name in self.spot_types)
         if level == "one-pool":
-            return tuple((name,) for name in self.spot_types)
+            return pools
+        if level != "one-type":  # any of them: each alone, and all together, are enough for bounds
+            return pools if len(pools) < 2 else (*pools, self.spot_types)
         zones = {vm_type.name: vm_type.zone for vm_type in self.instance.vm_types}
         groups: dict[str, list[str]] = {}
         for name in self.spot_types:
