@@ -1,15 +1,118 @@
-"""The auditor's bill of a VM of a bag: sessions with their minimum and blocks, prices that change, what is kept."""
+"""The auditor's bills of VMs of bags: sessions with their minimum and blocks, prices that change, what is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core.quantities import SECONDS_PER_HOUR
+from ...instances.clouds import cloud_of
+from ...instances.instance import Instance
+from ...schedules.documents import RentedVm
 from ..facts import exact
 from ..vm_books import VmBook
 from .day import Day
+
+
+class Rules(NamedTuple):
+    """Rules by which sessions are billed, of a cloud or of a run record; see `Billing`."""
+
+    boot_s: int = 0
+    minimum_s: int = 0
+    block_s: int = 1
+    fixed_usd: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, billing: Mapping[str, Any]) -> Rules:
+        """Read the rules of a document."""
+        given = {name: billing[name] for name in ("boot_s", "minimum_s", "block_s") if name in billing}
+        return cls(**given, fixed_usd=exact(billing.get("fixed_usd", 0)))
+
+
+class Session(NamedTuple):
+    """A session of a VM; or, of one that has begun before, what comes after all that is paid.
+
+    Attributes
+    ----------
+    rules : Rules
+        How it is billed.
+    from_s : int
+        When it begins, or until when it is paid.
+    usd_per_s : Fraction
+        The price of the VM.
+    begins : bool
+        Whether it begins then: its boot, its minimum and the fixed part are still to be paid.
+    """
+
+    rules: Rules
+    from_s: int
+    usd_per_s: Fraction = Fraction(0)
+    begins: bool = True
+
+    def begun_by(self, until_s: int) -> bool:
+        """True if it begins, by a moment."""
+        return self.begins and self.from_s <= until_s
+
+    def billed_s(self, until_s: int) -> int:
+        """Seconds on the bill if it lasts until a moment, in whole blocks; none if that is before it."""
+        seconds = max(until_s - self.from_s, 0)
+        if self.begun_by(until_s):
+            seconds = max(self.rules.boot_s + seconds, self.rules.minimum_s)
+        return -(-seconds // self.rules.block_s) * self.rules.block_s
+
+    def usd(self, until_s: int) -> Fraction:
+        """Bill if it lasts until a moment."""
+        fixed_usd = self.rules.fixed_usd if self.begun_by(until_s) else Fraction(0)
+        return fixed_usd + self.usd_per_s * self.billed_s(until_s)
+
+    def after(self, until_s: int) -> Session:
+        """Return what comes after all that is paid if it lasts until a moment."""
+        paid_until_s = self.from_s - self.begins * self.rules.boot_s + self.billed_s(until_s)
+        return self._replace(from_s=paid_until_s, begins=False)
+
+
+def rules_of(instance: Instance) -> Rules:
+    """Rules by which the VMs of an instance are billed."""
+    return Rules.of(asdict(cloud_of(instance.cloud, instance.billing).billing))
+
+
+def sessions_of(instance: Instance, vms: Sequence[RentedVm]) -> list[Session]:
+    """Sessions of the VMs of a plan, at the prices of their offers, or of machines that have one of their own."""
+    rules = rules_of(instance)
+    new = {
+        (vm_type.name, market): Session(rules, instance.boot_overhead_s, _usd_per_s(offer.price_usd_per_hour))
+        for vm_type in instance.vm_types
+        for market, offer in vm_type.offers.items()
+    }
+    unknown = Session(rules, instance.boot_overhead_s)
+    sessions = [new.get((vm.type, vm.market), unknown) for vm in vms]
+    machines = {machine.id: machine for machine in instance.machines}
+    for number, vm in enumerate(vms if machines else ()):
+        machine = machines.get(vm.id)
+        if machine is not None:
+            own_usd, from_s = machine.price_usd_per_hour, max(machine.ready_s, machine.paid_until_s)
+            usd_per_s = sessions[number].usd_per_s if own_usd is None else _usd_per_s(own_usd)
+            # A machine that gets ready later begins a session then; one that is ready has begun it.
+            sessions[number] = Session(rules, from_s, usd_per_s, begins=0 < machine.ready_s == from_s)
+    return sessions
+
+
+def _usd_per_s(usd_per_hour: float) -> Fraction:
+    return exact(usd_per_hour) / SECONDS_PER_HOUR
+
+
+def bill_usd(sessions: Iterable[tuple[Session, int]]) -> Fraction:
+    """Bill of sessions of one billing, each until a moment."""
+    billed_s: Counter[tuple[int, int]] = Counter()  # by price: whole seconds are added up much faster than fractions
+    fixed_usd = Fraction(0)
+    for session, until_s in sessions:
+        billed_s[session.usd_per_s.as_integer_ratio()] += session.billed_s(until_s)
+        if session.rules.fixed_usd and session.begun_by(until_s):
+            fixed_usd += session.rules.fixed_usd
+    return sum((Fraction(*usd_per_s) * seconds for usd_per_s, seconds in billed_s.items()), start=fixed_usd)
 
 
 def cost_usd(vm: VmBook, billing: Mapping[str, Any], day: Day) -> Fraction:
@@ -24,19 +127,17 @@ def cost_usd(vm: VmBook, billing: Mapping[str, Any], day: Day) -> Fraction:
     day : Day
         Knows the prices.
     """
-    minimum_s, block_s = billing.get("minimum_s", 0), billing.get("block_s") or 1
-    boot_s = billing.get("boot_s", 0)
-    total = Fraction(0)
+    rules, total = Rules.of(billing), Fraction(0)
     for number, session in enumerate(vm.sessions):
         assert session.end_s is not None
         length_s = session.end_s - session.start_s
         free = billing.get("first_hour_free", False) and vm.market == "spot" and not number
         if free and session.cut and length_s < SECONDS_PER_HOUR:
             continue
-        billed_s = -(-max(boot_s + length_s, minimum_s) // block_s) * block_s
+        more_s = Session(rules, session.start_s).billed_s(session.end_s) - rules.boot_s - length_s
         total += day.cost_usd(vm.type.name, vm.market, session.start_s, session.end_s)
-        total += boot_s * day.cost_usd(vm.type.name, vm.market, session.start_s, session.start_s + 1)
-        total += (billed_s - boot_s - length_s) * session.last_usd_per_s + exact(billing.get("fixed_usd", 0))
+        total += rules.boot_s * day.cost_usd(vm.type.name, vm.market, session.start_s, session.start_s + 1)
+        total += more_s * session.last_usd_per_s + rules.fixed_usd
     kept = vm.hibernated_s * exact(billing.get("hibernated_usd_per_gb_hour", 0))
     kept += vm.stopped_s * exact(billing.get("stopped_usd_per_gb_hour", 0))
     return total + kept * vm.type.memory_gb / SECONDS_PER_HOUR

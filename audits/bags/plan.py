@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +21,6 @@ import numpy as np
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import sign_of_life
 from ...core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, BoolArray, FloatArray
-from ...instances.clouds import cloud_of
 from ...instances.entries import SURVIVAL_LEVELS, Burstable, Market, RunningTask, SurvivalLevel, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.documents import (
@@ -37,6 +36,7 @@ from ...schedules.documents import (
 from ...schedules.schedule import Schedule
 from ..facts import SURVIVAL_RULES, Violation, exact, rounded_up
 from ..quotas import quota_rules
+from .bill import bill_usd, sessions_of
 from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact_interval_and_dump_s, exact_run_time_s, interval_s, size_kb
 
 if TYPE_CHECKING:
@@ -243,14 +243,10 @@ class _Checker:
         self.numbers = {name: index for index, name in enumerate(plan.vm_names)}
         self.machines = {machine.id: machine for machine in instance.machines}
         self.ready_s = np.full(len(plan.vm_names), instance.boot_overhead_s, dtype=np.int64)
-        self.paid_from_s = self.ready_s.copy()  # VMs are paid from ready
-        self.exists, self.closed = (np.zeros(len(plan.vm_names), dtype=bool) for _ in range(2))
+        self.closed = np.zeros(len(plan.vm_names), dtype=bool)
         there = [(self.numbers[name], machine) for name, machine in self.machines.items() if name in self.numbers]
-        if there:
-            rows = [(at, entry.ready_s, entry.paid_until_s, not entry.open) for at, entry in there]
-            at, ready_s, paid_until_s, closed = np.array(rows, dtype=np.int64).T
-            self.ready_s[at], self.paid_from_s[at] = ready_s, np.maximum(ready_s, paid_until_s)
-            self.exists[at], self.closed[at] = True, closed > 0
+        for at, machine in there:
+            self.ready_s[at], self.closed[at] = machine.ready_s, not machine.open
         # Rows of tasks that run already, and those of them that are where they run.
         self.runs = np.zeros(len(plan.task_ids), dtype=bool)
         self.stays = np.zeros(len(plan.task_ids), dtype=bool)
@@ -299,24 +295,12 @@ class _Checker:
         by_vm = RowsByVm(plan, rows)
         sign_of_life()
         doubtful = self._doubtful_vms(by_vm)
-        seconds: Counter[tuple[str, Market]] = Counter()  # of VMs that have no price of their own
-        billed: list[tuple[float, int]] = []
         # Costs and makespan are worked out of broken plans as well: a report has always all figures.
         # Of VMs with the same name, the last.
         here = np.array([self.numbers[vm.id] for vm in plan.vms], dtype=np.int64) if vms.doubled else vms.numbers
         used = np.array(vms.offered, dtype=bool) & (by_vm.count[here] > 0)
-        rules = cloud_of(self.instance.cloud, self.instance.billing).billing
-        # Of a machine that is ready, what is not paid yet; of others, a session from when they are ready.
-        begins = ~self.exists | ((self.ready_s > 0) & (self.paid_from_s <= self.ready_s))
-        session_s = np.maximum(rules.boot_s + by_vm.end_s - self.ready_s, rules.minimum_s)
-        open_s = np.where(begins, session_s, np.maximum(by_vm.end_s - self.paid_from_s, 0))
-        paid_s = ((open_s + rules.block_s - 1) // rules.block_s * rules.block_s)[here].tolist()
-        for number in np.flatnonzero(used).tolist():
-            machine = self.machines.get(plan.vms[number].id)
-            if machine is None or machine.price_usd_per_hour is None:
-                seconds[vms.kinds[number]] += paid_s[number]
-            else:
-                billed.append((machine.price_usd_per_hour, paid_s[number]))
+        sessions, end_s = sessions_of(self.instance, plan.vms), by_vm.end_s[here].tolist()
+        cost_usd = float(bill_usd((sessions[number], end_s[number]) for number in np.flatnonzero(used).tolist()))
         for number in np.flatnonzero(used & (doubtful[here] | vms.doubled)).tolist():
             vm = plan.vms[number]
             vm_type = self.types[vm.type]
@@ -326,10 +310,6 @@ class _Checker:
             if vm_type.burstable is not None:
                 violations += self._credits(vm, vm_type.burstable, placed_here)
         makespan = int(plan.task_end_s.max()) if len(plan.task_end_s) else 0
-        cost_usd = rules.fixed_usd * int((used & begins[here]).sum()) + _bill_usd(
-            [(self.types[name].offers[market].price_usd_per_hour, total) for (name, market), total in seconds.items()]
-            + billed
-        )
         objective = self._objective(cost_usd, makespan)
         violations += self._budget(cost_usd)
         violations += self._claims(cost_usd, makespan)
@@ -758,20 +738,6 @@ class _Checker:
                 stated = getattr(document, name)
                 if stated is not None and not _agree(stated, own):
                     yield f"the objective that the plan states has a {name} of {stated:g}; here it is {own:g}"
-
-
-def _bill_usd(billed: Sequence[tuple[float, int]]) -> float:
-    """Cost of seconds at prices per hour: the exact sum, rounded once.
-
-    Each price is a whole number of some power of two, and the sum is one of whole numbers.
-    """
-    prices = [price.as_integer_ratio() for price, _ in billed]
-    whole = max((denominator for _, denominator in prices), default=1)
-    total = sum(
-        numerator * (whole // denominator) * seconds
-        for (numerator, denominator), (_, seconds) in zip(prices, billed, strict=True)
-    )
-    return total / (SECONDS_PER_HOUR * whole)
 
 
 def _agree(claimed: float, found: float, tolerance: float = _CLAIM_TOLERANCE) -> bool:

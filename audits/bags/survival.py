@@ -264,9 +264,9 @@ def _rescue_usd(losses: Losses, vms: Iterable[TakeoverVm], at_s: int, done: Sequ
     for vm in vms:
         end_s = max((end_s for number, _, _, end_s in vm.tasks if done is None or done[number]), default=0)
         if vm.own is not None:
-            usd += losses.more_usd(vm.own.number, end_s)
+            usd += losses.after_plan(vm.own.number).usd(end_s)
         elif end_s:
-            usd += losses.session_usd(losses.types[vm.type].usd_per_s, end_s - ready_s)
+            usd += losses.rented(vm.type, ready_s).usd(end_s)
     return usd
 
 

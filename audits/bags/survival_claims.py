@@ -148,7 +148,7 @@ def least_bill_usd(losses: Losses, types: tuple[str, ...], at_s: int) -> Fractio
     for number in losses.on_demand:  # a VM of the plan may be cheaper than those of its type
         kind = losses.type_number.get(losses.market_type[number][0])
         if kind is not None:
-            prices[kind] = min(prices[kind], losses.vm_usd_per_s[number])
+            prices[kind] = min(prices[kind], losses.sessions[number].usd_per_s)
     rates = [price / found.vcpus for price, found in zip(prices, losses.types, strict=True)]
     least = Fraction(0)
     for left_s in lost.left_s:
@@ -156,7 +156,7 @@ def least_bill_usd(losses: Losses, types: tuple[str, ...], at_s: int) -> Fractio
             (rate * seconds for rate, seconds in zip(rates, left_s, strict=True) if seconds < NEVER_S), default=0
         )
     for own in losses.fleet(at_s).own:
-        end_s = losses.planned_until_s(own.number)
+        end_s = losses.after_plan(own.number).from_s
         cores = losses.free_from_s(own.number)
         least -= rates[own.type] * sum(max(end_s - max(from_s, at_s), 0) for from_s in cores)
     return paid + max(least, Fraction(0))
@@ -355,11 +355,11 @@ class _Stored:
             if vm.type not in losses.type_number or (not vm.new and vm.id not in self.numbers):
                 continue
             if vm.new:
-                from_s, early_s = vm.ready_s, rescue.at_s + self.boot_s - vm.ready_s
-                end_s = ends_s.get(vm.id, from_s)
-            else:
-                from_s = losses.planned_until_s(self.numbers[vm.id])
-                early_s, end_s = abs(from_s - vm.ready_s), max(from_s, ends_s.get(vm.id, 0))
+                session = losses.rented(losses.type_number[vm.type], vm.ready_s)
+                early_s, end_s = rescue.at_s + self.boot_s - vm.ready_s, ends_s.get(vm.id, vm.ready_s)
+            else:  # VMs of the plan are paid to their planned end in any case: only what comes after is added
+                session = losses.after_plan(self.numbers[vm.id])
+                early_s, end_s = abs(session.from_s - vm.ready_s), max(session.from_s, ends_s.get(vm.id, 0))
             if early_s > 0:
                 message = f"{vm.id} of the rescue is paid from {vm.ready_s:,} s on, {early_s:,} s off"
                 yield Violation("rescue-cost", vm.id, early_s, "s", message)
@@ -368,10 +368,7 @@ class _Stored:
                     f"{vm.id} of the rescue says that it ends at {vm.end_s:,} s; its last task ends at {end_s:,} s"
                 )
                 yield Violation("rescue-cost", vm.id, abs(vm.end_s - end_s), "s", message)
-            # VMs of the plan are paid to their planned end in any case: only what comes after is added.
-            price = losses.types[losses.type_number[vm.type]].usd_per_s
-            new_usd = losses.session_usd(price, end_s - from_s) if vm.new else Fraction(0)
-            usd = new_usd if vm.new else losses.more_usd(self.numbers[vm.id], end_s)
+            usd = session.usd(end_s)
             total += usd
             if abs(Fraction(vm.cost_usd) - usd) > _TOLERANCE * usd:
                 message = (

@@ -15,11 +15,11 @@ import numpy as np
 
 from ...core.limits import sign_of_life
 from ...core.quantities import SECONDS_PER_HOUR, IntArray
-from ...instances.clouds import cloud_of
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
 from ..facts import exact, rounded_up, slots_of, without_zone
 from ..quotas import QuotaRule, quota_rules
+from .bill import Session, bill_usd, rules_of, sessions_of
 from .plan_arrays import Bag, exact_interval_and_dump_s, size_kb
 
 NEVER_S = 2**40
@@ -135,8 +135,10 @@ class Losses:
         Types of the spot VMs that have tasks, by the catalogue.
     overhead_s : int
         From a loss until the first lost task may start elsewhere.
-    vm_end_s, paid_until_s : array of int, shape (n_vms,)
-        End of the last task of each VM, 0 without tasks; and from when on it costs its price.
+    vm_end_s : array of int, shape (n_vms,)
+        End of the last task of each VM, 0 without tasks.
+    sessions : list of Session, shape (n_vms,)
+        Session of each VM, or what of it is not paid.
     closed : frozenset of int
         VMs that take no more tasks than those of the plan.
     stays : array of bool
@@ -162,32 +164,17 @@ class Losses:
         machines = {machine.id: machine for machine in instance.machines}
         exist = [(number, machines[vm.id]) for number, vm in enumerate(plan.vms) if vm.id in machines]
         self.closed = frozenset(number for number, machine in exist if not machine.open)
-        # VMs that exist when the plan begins are paid, and ready, at other times than those that it requests.
-        self.paid_until_s = np.full(len(plan.vms), instance.boot_overhead_s, dtype=np.int64)
-        self.ready_s = self.paid_until_s.copy()
+        self.ready_s = np.full(len(plan.vms), instance.boot_overhead_s, dtype=np.int64)
         for number, machine in exist:
             self.ready_s[number] = machine.ready_s
-            self.paid_until_s[number] = max(machine.ready_s, machine.paid_until_s)
-        # A session begins with a VM that is requested, and with a machine that gets ready later.
-        self.billing = cloud_of(instance.cloud, instance.billing).billing
-        self.begins = np.ones(len(plan.vms), dtype=bool)
-        for number, machine in exist:
-            self.begins[number] = machine.ready_s > 0 and machine.paid_until_s <= machine.ready_s
+        self.rules = rules_of(instance)
+        self.sessions = sessions_of(instance, plan.vms)
         self.run_s: dict[str, IntArray] = {}
         self.types = tuple(self._rescue_types())
         self.type_number = {found.name: number for number, found in enumerate(self.types)}
         self.market_type = [(vm.type, vm.market) for vm in plan.vms]
         lost = {vm.type for number, vm in enumerate(plan.vms) if vm.market == "spot" and self.vm_end_s[number] > 0}
         self.spot_types = tuple(vm_type.name for vm_type in instance.vm_types if vm_type.name in lost)
-        self.usd_per_s = {
-            (vm_type.name, str(market)): exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR
-            for vm_type in instance.vm_types
-            for market, offer in vm_type.offers.items()
-        }
-        self.vm_usd_per_s = [self.usd_per_s.get(key, Fraction(0)) for key in self.market_type]
-        for number, machine in exist:
-            if machine.price_usd_per_hour is not None:
-                self.vm_usd_per_s[number] = exact(machine.price_usd_per_hour) / SECONDS_PER_HOUR
         self.on_demand = [
             number
             for number in np.flatnonzero(self.vm_end_s > 0).tolist()
@@ -379,46 +366,20 @@ class Losses:
 
     # ----------------------------------------------------------------------------------------------------------- bills
 
-    def planned_until_s(self, vm: int) -> int:
-        """From when on one of the plan's VMs costs more than planned: its end there, or until when it is paid."""
-        begins = bool(self.begins[vm])
-        begin_s = int((self.ready_s if begins else self.paid_until_s)[vm])
-        billed_s = self._billed_s(int(self.vm_end_s[vm]) - begin_s, begins=begins)
-        return begin_s - begins * self.billing.boot_s + billed_s
-
-    def _billed_s(self, seconds: int, *, begins: bool) -> int:
-        """Seconds on the bill of a session, or of what follows what is paid already: in whole blocks."""
-        rules = self.billing
-        seconds = max(rules.boot_s + seconds, rules.minimum_s) if begins else max(seconds, 0)
-        return -(-seconds // rules.block_s) * rules.block_s
-
-    def session_usd(self, usd_per_s: Fraction, seconds: int) -> Fraction:
-        """Bill of a VM on demand that is up for some seconds."""
-        return exact(self.billing.fixed_usd) + usd_per_s * self._billed_s(seconds, begins=True)
+    def rented(self, kind: int, ready_s: int) -> Session:
+        """Session of a new VM of a rescue type."""
+        return Session(self.rules, ready_s, self.types[kind].usd_per_s)
 
     def vm_usd(self, vm: int) -> Fraction:
         """Bill of one of the plan's VMs as planned."""
-        begins = bool(self.begins[vm])
-        seconds = self.planned_until_s(vm) - int((self.ready_s if begins else self.paid_until_s)[vm])
-        seconds += begins * self.billing.boot_s
-        return begins * exact(self.billing.fixed_usd) + self.vm_usd_per_s[vm] * seconds
+        return self.sessions[vm].usd(int(self.vm_end_s[vm]))
 
-    def more_usd(self, vm: int, until_s: int) -> Fraction:
-        """Bill of one of the plan's VMs for what comes after what it is paid for as planned."""
-        return self.vm_usd_per_s[vm] * self._billed_s(until_s - self.planned_until_s(vm), begins=False)
+    def after_plan(self, vm: int) -> Session:
+        """Return what comes after all that is paid for one of the plan's VMs as planned."""
+        return self.sessions[vm].after(int(self.vm_end_s[vm]))
 
     def paid_usd(self, types: Collection[str] = (), until_s: int = 0) -> Fraction:
         """Bill of the plan's VMs as planned, where the spot VMs of some types are paid until a moment only."""
         doomed = np.array([market == "spot" and name in types for name, market in self.market_type], dtype=bool)
-        ends_s = np.where(doomed, np.minimum(self.vm_end_s, until_s), self.vm_end_s)
-        total: Counter[Fraction] = Counter()
-        begun = 0
-        for vm in np.flatnonzero(self.vm_end_s > 0).tolist():
-            end_s, begins = int(ends_s[vm]), bool(self.begins[vm])
-            if begins and end_s < self.ready_s[vm]:
-                continue
-            begun += begins
-            from_s = int((self.ready_s if begins else self.paid_until_s)[vm])
-            total[self.vm_usd_per_s[vm]] += self._billed_s(end_s - from_s, begins=begins)
-        fixed = begun * exact(self.billing.fixed_usd)
-        return sum((price * paid_s for price, paid_s in total.items()), start=fixed)
+        ends_s = np.where(doomed, np.minimum(self.vm_end_s, until_s), self.vm_end_s).tolist()
+        return bill_usd((self.sessions[vm], ends_s[vm]) for vm in np.flatnonzero(self.vm_end_s > 0).tolist())

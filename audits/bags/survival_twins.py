@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...core.quantities import IntArray
-from ..facts import exact
+from .bill import bill_usd
 from .survival_losses import AvailableVms, Losses
 
 
@@ -103,28 +103,25 @@ class Twins:
 
     def worst_usd(self) -> Fraction:
         """Highest cost of spot VMs and twins where the twin rule holds."""
-        losses, boot_s = self.losses, self.losses.instance.boot_overhead_s
+        losses = self.losses
         worst_s: dict[int, tuple[int, int, int]] = {}  # first and last moment of each VM, and its longest loss
         for row in losses.rows_of(losses.spot_types).tolist():
             vm, moments_s = int(losses.plan.task_vm[row]), self._moments_s(row)
             first, last, longest = worst_s.get(vm, (moments_s[0], moments_s[-1], 0))
             worst_s[vm] = min(first, moments_s[0]), max(last, moments_s[-1]), max(longest, self._longest_loss_s(row))
-        total = Fraction(0)
+        total, by_the_second = Fraction(0), losses.rules._replace(block_s=1)
         for vm, (first, last, loss_s) in worst_s.items():
-            name, end_s = losses.market_type[vm][0], int(losses.vm_end_s[vm])
-            paid_s = int(losses.paid_until_s[vm])
-            spot, twin, rules = losses.vm_usd_per_s[vm], losses.usd_per_s[name, "on-demand"], losses.billing
-            # Between the first moment and the last one, the bill is at most a convex function of the moment; blocks
-            # are paid to their ends, and a fixed part for both.
-            begins = int(losses.begins[vm])
-            ready_s = int((losses.ready_s if begins else losses.paid_until_s)[vm])
-            whole = (1 + begins) * exact(rules.fixed_usd) + (rules.block_s - 1) * (spot + twin)
-            bills = [
-                spot * max(begins * rules.boot_s + at_s - ready_s, rules.minimum_s * begins)
-                + twin * max(rules.boot_s + losses.overhead_s + end_s + loss_s - at_s - boot_s, rules.minimum_s)
-                for at_s in (first, min(max(paid_s, first), last), last)
-            ]
-            total += max(whole + max(bills), losses.vm_usd(vm))
+            spot, kind = losses.sessions[vm], losses.type_number[losses.market_type[vm][0]]
+            end_s = losses.overhead_s + int(losses.vm_end_s[vm]) + loss_s
+            # Between the first moment and the last one, a bill by the second is at most a convex function of the
+            # moment; blocks are paid to their ends.
+            bills = []
+            for at_s in (first, min(max(spot.from_s, first), last), last):
+                twin = losses.rented(kind, at_s + losses.instance.boot_overhead_s)
+                ends_s = (spot, at_s), (twin, end_s)
+                bills.append(sum(one._replace(rules=by_the_second).usd(until_s) for one, until_s in ends_s))
+            blocks_usd = (losses.rules.block_s - 1) * (spot.usd_per_s + losses.types[kind].usd_per_s)
+            total += max(max(bills) + blocks_usd, losses.vm_usd(vm))
         return total
 
     def usd_at(self, types: Collection[str], fleet: AvailableVms) -> Fraction | None:
@@ -145,9 +142,8 @@ class Twins:
         counts = Counter(losses.type_number[losses.market_type[vm][0]] for vm in ends_s)
         if not fleet.may_be_had(counts) or max(ends_s.values()) + losses.overhead_s > losses.instance.deadline_s:
             return None
-        billed_s = losses.overhead_s - at_s - losses.instance.boot_overhead_s
-        paid = (
-            losses.session_usd(losses.usd_per_s[losses.market_type[vm][0], "on-demand"], end_s + billed_s)
+        ready_s = at_s + losses.instance.boot_overhead_s
+        return bill_usd(
+            (losses.rented(losses.type_number[losses.market_type[vm][0]], ready_s), end_s + losses.overhead_s)
             for vm, end_s in ends_s.items()
         )
-        return sum(paid, start=Fraction(0))

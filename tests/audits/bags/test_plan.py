@@ -11,7 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spotbag.audits.bags.plan import _bill_usd, _Checker, check
+from spotbag.audits.bags.bill import Rules, Session, bill_usd
+from spotbag.audits.bags.plan import _Checker, check
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.entries import Machine
 from spotbag.instances.instance import Instance
@@ -690,6 +691,7 @@ def test_a_machine_costs_what_is_not_paid_yet(paid_until_s: int, cost_usd: float
         max_size=6,
     )
 )
-def test_a_bill_is_the_exact_sum_rounded_once(billed: list[tuple[float, int]]) -> None:
-    exactly = sum((Fraction(price) / 3600 * seconds for price, seconds in billed), start=Fraction(0))
-    assert _bill_usd(billed) == float(exactly)
+def test_a_bill_is_the_exact_sum(billed: list[tuple[float, int]]) -> None:
+    sessions = [(Session(Rules(), 0, Fraction(repr(price)) / 3600), seconds) for price, seconds in billed]
+    exactly = sum((Fraction(repr(price)) * seconds / 3600 for price, seconds in billed), start=Fraction(0))
+    assert bill_usd(sessions) == exactly
