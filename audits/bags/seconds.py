@@ -167,9 +167,8 @@ class SecondsAudit(Audit):
         """Hibernated VMs of a day with resumptions are waited for, and VMs terminated before they are ready."""
         if self.figures.finished == self.figures.n_tasks:
             return False
-        happens = self.day.times | {moment["time_s"] for moment in self.run["timeline"]["events"]}
         booting = [vm for vm in self.vms.values() if "launching" in (vm.state, vm.ended_from)]
-        return now in happens | {vm.launched_s + self.facts.boot_s for vm in booting}
+        return now in self.day.times | {vm.launched_s + self.facts.boot_s for vm in booting}
 
     def _last_s(self) -> int:
         """Nothing is on record of what happens on a day when all VMs are gone."""
