@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.errors import input_error
 from ..core.quantities import SECONDS_PER_HOUR
@@ -243,12 +243,38 @@ class Work:
     speed: Fraction
 
 
-def slots_of(cores: Collection[int], taken: Collection[int] = ()) -> tuple[int, bool]:
-    """Cores that always go together, by those of all tasks and the first of each that runs; True if needs differ."""
-    if set(cores) <= {1}:
-        return 1, False
-    together = math.gcd(*set(cores), *taken)
-    return together, set(cores) != {together}
+class Slots(NamedTuple):
+    """Slots: cores that always go together, as all tasks need that many, twice that many, and so on.
+
+    If tasks need 2 or 4 cores, a slot is 2 cores: a VM of 9 cores has four. What tasks on a VM share is its memory, or
+    its slots, if they need different numbers of them.
+
+    Attributes
+    ----------
+    cores : int
+        Cores of a slot.
+    shared : bool
+        Whether needs differ.
+    """
+
+    cores: int
+    shared: bool
+
+    @property
+    def unit(self) -> tuple[int, str]:
+        """How much of what is shared is written as 1, and its unit."""
+        return (1, "slots") if self.shared else (1024, "MB")
+
+    def of_vm(self, vcpus: int, memory_kb: int) -> tuple[int, int]:
+        """Slots of a VM, and how much there is of what its tasks share: slots, or KB."""
+        slots = max(vcpus // self.cores, 1)  # where there is none, no task can run
+        return slots, slots if self.shared else memory_kb
+
+
+def slots_of(cores: Collection[int]) -> Slots:
+    """Return the slots by the cores of all tasks."""
+    together = math.gcd(*cores) or 1
+    return Slots(together, any(needed != together for needed in cores))
 
 
 def without_zone(name: str, zone: str | None) -> str:
@@ -288,12 +314,10 @@ class InstanceFacts:
         self.tasks = {
             name: entry for entry in document["tasks"] for name in copies(entry["id"], int(entry.get("count", 1)))
         }
-        self.slot_cores, self.shared = slots_of({entry.get("cores", 1) for entry in document["tasks"]})
-        self.share: tuple[int, str] = (1, "slots") if self.shared else (1024, "MB")
-        for vm_type in self.types.values() if self.slot_cores > 1 or self.shared else ():
-            slots = vm_type.vcpus // self.slot_cores
-            size_kb = slots if self.shared else vm_type.memory_kb
-            self.types[vm_type.name] = replace(vm_type, vcpus=max(slots, 1), memory_kb=size_kb, given=vm_type)
+        self.slots = slots_of({entry.get("cores", 1) for entry in document["tasks"]})
+        for vm_type in self.types.values() if self.slots != (1, False) else ():
+            slots, size = self.slots.of_vm(vm_type.vcpus, vm_type.memory_kb)
+            self.types[vm_type.name] = replace(vm_type, vcpus=slots, memory_kb=size, given=vm_type)
         self._checkpoint = document.get("checkpoint")
         self._memory_kb: dict[int, int] = {}
         self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
@@ -305,7 +329,7 @@ class InstanceFacts:
         entry = self.tasks[task]
         if id(entry) not in self._memory_kb:
             needed_kb = rounded_up(exact(entry["memory_mb"]) * 1024)
-            self._memory_kb[id(entry)] = entry.get("cores", 1) // self.slot_cores if self.shared else needed_kb
+            self._memory_kb[id(entry)] = entry.get("cores", 1) // self.slots.cores if self.slots.shared else needed_kb
         return self._memory_kb[id(entry)]
 
     def given_runtime_s(self, task: str, type_name: str) -> Fraction | None:

@@ -315,7 +315,7 @@ class Audit(ABC):
         uptime = vm.uptime_s(event["t"])
         used_kb = sum(run.memory_kb for run in vm.runs.values() if run.due_uptime_s > uptime)
         if used_kb > vm.type.memory_kb:
-            of, unit = self.facts.share
+            of, unit = self.facts.slots.unit
             over, need, size = ((used_kb - vm.type.memory_kb) / of, used_kb / of, vm.type.memory_kb / of)
             message = f"{described(event)}: {vm.name} needs {need:.3f} {unit}, {over:.3f} {unit} over its {size:.3f}"
             self._find("memory", vm.name, over, unit, f"{message} {unit}")

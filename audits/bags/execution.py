@@ -169,7 +169,7 @@ class ExecutionAudit:
             return
         if not vm.up:
             self._find("state", task, 1, "VMs", f"{_described(event)}: the VM is not up")
-        if core // self.facts.slot_cores >= vm.type.vcpus or self.facts.given_runtime_s(task, vm.type.name) is None:
+        if core // self.facts.slots.cores >= vm.type.vcpus or self.facts.given_runtime_s(task, vm.type.name) is None:
             self._find("placement", task, 1, "tasks", f"{_described(event)}: it cannot run there on {vm.type.name}")
         if not self.facts.may_be(task, vm.market):
             self._find("placement", task, 1, "tasks", f"{_described(event)}: it may not be on a {vm.market} VM")
@@ -183,7 +183,7 @@ class ExecutionAudit:
         self.first.setdefault((task, name, core), [self.now_s, None])
         over_kb = sum(map(self.facts.memory_kb, vm.running.values())) - vm.type.memory_kb
         if over_kb > 0:
-            of, unit = self.facts.share
+            of, unit = self.facts.slots.unit
             self._find("memory", name, over_kb / of, unit, f"{_described(event)}: its tasks need too many {unit}")
 
     def _stop(self, event: dict[str, Any], vm: _Vm) -> None:

@@ -231,14 +231,14 @@ class _Blocks:
         types, by_s = self.losses.types, self.losses.instance.deadline_s
         if _task_without_place(lost, fleet, len(types), by_s) >= 0:
             return []
-        self.placed += len(lost.rows) * (_WEIGHT_OF_MEMORY if any(found.memory_may_bind for found in types) else 1)
+        self.placed += len(lost.rows) * (_WEIGHT_OF_MEMORY if any(found.may_bind for found in types) else 1)
         left_s = np.array(lost.left_s, dtype=float)
         # A type is worth its price only by its speed for these tasks.
         slowness = (left_s / left_s.min(axis=1)[:, None]).mean(axis=0)
         cheapest = sorted(
-            range(len(types)), key=lambda kind: types[kind].usd_per_s / types[kind].vcpus * slowness[kind]
+            range(len(types)), key=lambda kind: types[kind].usd_per_s / types[kind].slots * slowness[kind]
         )
-        strongest = sorted(range(len(types)), key=lambda kind: -types[kind].vcpus / slowness[kind])
+        strongest = sorted(range(len(types)), key=lambda kind: -types[kind].slots / slowness[kind])
         orders = [(cheapest, True), (strongest, True), *([(cheapest, False)] if fleet.own else [])]
         # Filled VMs are few and cheap; tasks where they end first meet more deadlines. The latter costs more time.
         tried = [filled(lost, types, fleet, by_s, order, own_first) for order, own_first in orders]
@@ -289,8 +289,8 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
     window_s = by_s - fleet.ready_s
     kinds = list(_from_s(fleet, len(losses.types)))
     least_s = np.array(lost.left_s, dtype=np.int64)[:, kinds].min(axis=1)
-    own_s = np.array([max(by_s - from_s, 0) for own in fleet.own for from_s in own.core_from_s], dtype=np.int64)
-    n_new = fleet.most([found.vcpus for found in losses.types])
+    own_s = np.array([max(by_s - from_s, 0) for own in fleet.own for from_s in own.slot_from_s], dtype=np.int64)
+    n_new = fleet.most([found.slots for found in losses.types])
     room_s, work_s = n_new * window_s + int(own_s.sum()), int(least_s.sum())
     if work_s > room_s:
         return f"what is lost needs at least {work_s:,} core-seconds, and {room_s:,} can be had"
@@ -313,12 +313,12 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
 def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: IntArray, by_s: int) -> str | None:
     """Message for lost tasks that need more memory-seconds than are available; None if there are enough."""
     types = losses.types
-    room = sum(types[own.type].size_kb * max(by_s - min(own.core_from_s), 0) for own in fleet.own)
-    room += fleet.most([found.size_kb for found in types]) * (by_s - fleet.ready_s)
-    needed = sum(need_kb * seconds for need_kb, seconds in zip(lost.need_kb, least_s.tolist(), strict=True))
+    room = sum(types[own.type].size * max(by_s - min(own.slot_from_s), 0) for own in fleet.own)
+    room += fleet.most([found.size for found in types]) * (by_s - fleet.ready_s)
+    needed = sum(need * seconds for need, seconds in zip(lost.needs, least_s.tolist(), strict=True))
     if needed <= room:
         return None
-    if losses.shared:
+    if losses.slots.shared:
         return f"what is lost needs at least {needed:,} seconds of slots, and {room:,} can be had"
     needed_gb_h, room_gb_h = needed / 1024**2 / SECONDS_PER_HOUR, room / 1024**2 / SECONDS_PER_HOUR
     return f"what is lost needs at least {needed_gb_h:,.1f} GB of memory for an hour, and {room_gb_h:,.1f} can be had"
@@ -328,7 +328,7 @@ def _from_s(fleet: AvailableVms, n_types: int) -> dict[int, int]:
     """From when on a core of each type may be had, of the types of which one may be."""
     found = {kind: fleet.ready_s for kind in range(n_types) if fleet.may_be_had({kind: 1})}
     for own in fleet.own:
-        found[own.type] = min(found.get(own.type, min(own.core_from_s)), *own.core_from_s)
+        found[own.type] = min(found.get(own.type, min(own.slot_from_s)), *own.slot_from_s)
     return found
 
 

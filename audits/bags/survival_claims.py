@@ -8,9 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...core.quantities import IntArray
 from ...schedules.documents import Rescue, RescueTask, RescueVm, Survival
 from ...schedules.plan_text import LOSSES
 from ..facts import Violation
+from .plan_arrays import size_kb
 from .survival import Judge, beyond_rescue
 from .survival_losses import NEVER_S, Losses
 
@@ -149,16 +151,15 @@ def least_bill_usd(losses: Losses, types: tuple[str, ...], at_s: int) -> Fractio
         kind = losses.type_number.get(losses.market_type[number][0])
         if kind is not None:
             prices[kind] = min(prices[kind], losses.sessions[number].usd_per_s)
-    rates = [price / found.vcpus for price, found in zip(prices, losses.types, strict=True)]
+    rates = [price / found.slots for price, found in zip(prices, losses.types, strict=True)]
     least = Fraction(0)
     for left_s in lost.left_s:
         least += min(
             (rate * seconds for rate, seconds in zip(rates, left_s, strict=True) if seconds < NEVER_S), default=0
         )
     for own in losses.fleet(at_s).own:
-        end_s = losses.after_plan(own.number).from_s
-        cores = losses.free_from_s(own.number)
-        least -= rates[own.type] * sum(max(end_s - max(from_s, at_s), 0) for from_s in cores)
+        end_s, free_from_s = losses.after_plan(own.number).from_s, losses.slot_end_s[own.number]
+        least -= rates[own.type] * sum(max(end_s - max(from_s, at_s), 0) for from_s in free_from_s)
     return paid + max(least, Fraction(0))
 
 
@@ -277,35 +278,27 @@ class _Stored:
             message = f"task {task.id!r} starts at {task.start_s:,} s, {early_s:,} s before it can go on on {vm.id}"
             yield Violation("rescue-time", task.id, early_s, "s", message)
 
-    def _on(self, vm: RescueVm) -> list[tuple[int, int, int, str, int]]:
-        """Tasks on a VM, those of the plan included: start, end, core, name and memory."""
+    def _on(self, vm: RescueVm) -> list[tuple[int, int, int, str]]:
+        """Tasks on a VM, those of the plan included: start, end, first core and name."""
         losses, plan = self.losses, self.losses.plan
-        position, need_kb, of = losses.bag.position, losses.bag_need_kb, losses.slot_cores
         found = [
-            (task.start_s, task.end_s, task.core // of, task.id, int(need_kb[losses.bag.entry(task.id)]))
+            (task.start_s, task.end_s, task.core, task.id)
             for task in self.rescue.tasks
-            if task.vm == vm.id and task.id in position
+            if task.vm == vm.id and task.id in losses.bag.position
         ]
-        if not vm.new and vm.id in self.numbers:
-            found += [
-                (
-                    int(plan.task_start_s[row]),
-                    int(plan.task_end_s[row]),
-                    int(losses.task_core[row]),
-                    plan.task_ids[row],
-                    int(losses.need_kb[row]),
-                )
-                for row in np.flatnonzero(plan.task_vm == self.numbers[vm.id]).tolist()
-            ]
+        own = -1 if vm.new else self.numbers.get(vm.id, -1)
+        found += [
+            (int(plan.task_start_s[row]), int(plan.task_end_s[row]), int(plan.task_core[row]), plan.task_ids[row])
+            for row in np.flatnonzero(plan.task_vm == own).tolist()
+        ]
         return sorted(found)
 
     def _cores(self) -> Iterator[Violation]:
         for vm in self.vms.values():
-            kind = self.losses.type_number.get(vm.type)
-            if kind is None:
+            if vm.type not in self.losses.type_number:
                 continue
-            vcpus, latest = self.losses.types[kind].vcpus, dict[int, tuple[int, str]]()
-            for start_s, end_s, core, name, _ in self._on(vm):
+            vcpus, latest = self.losses.given[vm.type].vcpus, dict[int, tuple[int, str]]()
+            for start_s, end_s, core, name in self._on(vm):
                 if core >= vcpus:
                     message = f"task {name!r} is on core {core} of {vm.id}, which has cores 0 to {vcpus - 1}"
                     yield Violation("rescue-core", name, 1, "tasks", message)
@@ -315,26 +308,34 @@ class _Stored:
                     message = f"tasks {before!r} and {name!r} overlap by {over_s:,} s on core {core} of {vm.id}"
                     yield Violation("rescue-core", vm.id, over_s, "s", message)
                 latest[core] = max(latest.get(core, (0, "")), (end_s, name))
+            if self.losses.bag.cores.max() > 1:
+                yield from self._too_much("rescue-core", vm, self.losses.bag.cores, vcpus, (1, "cores"))
 
     def _memory(self) -> Iterator[Violation]:
         for vm in self.vms.values():
-            kind = self.losses.type_number.get(vm.type)
-            if kind is None:
-                continue
-            changes: list[tuple[int, int]] = []
-            for start_s, end_s, _, _, need_kb in self._on(vm):
-                changes += [(start_s, need_kb), (end_s, -need_kb)]
-            used_kb = worst_kb = worst_at_s = 0
-            for at_s, change_kb in sorted(changes):  # at equal times, what ends frees its memory first
-                used_kb += change_kb
-                if used_kb > worst_kb:
-                    worst_kb, worst_at_s = used_kb, at_s
-            over_kb = worst_kb - self.losses.types[kind].size_kb
-            if over_kb > 0:
-                of, unit = self.losses.share
-                need, over = worst_kb / of, over_kb / of
-                message = f"{vm.id} needs {need:.1f} {unit} at {worst_at_s:,} s, {over:.1f} {unit} too much"
-                yield Violation("rescue-memory", vm.id, over, unit, message)
+            if vm.type in self.losses.type_number:
+                given = self.losses.given[vm.type]
+                memory_kb = size_kb(given.memory_mb, given.reserved_mb)
+                yield from self._too_much("rescue-memory", vm, self.losses.bag.need_kb, memory_kb, (1024, "MB"))
+
+    def _too_much(
+        self, rule: str, vm: RescueVm, needs: IntArray, size: int, unit: tuple[int, str]
+    ) -> Iterator[Violation]:
+        """Find the moment at which the tasks on a VM need most, if that is more than it has."""
+        changes: list[tuple[int, int]] = []
+        for start_s, end_s, _, name in self._on(vm):
+            need = int(needs[self.losses.bag.entry(name)])
+            changes += [(start_s, need), (end_s, -need)]
+        used = worst = worst_at_s = 0
+        for at_s, change in sorted(changes):  # at equal times, what ends frees its part first
+            used += change
+            if used > worst:
+                worst, worst_at_s = used, at_s
+        if worst > size:
+            of, name = unit
+            over = (worst - size) / of
+            message = f"{vm.id} needs {worst / of:.1f} {name} at {worst_at_s:,} s, {over:.1f} {name} too much"
+            yield Violation(rule, vm.id, over, name, message)
 
     def _deadline(self) -> Iterator[Violation]:
         deadline_s = self.losses.instance.deadline_s

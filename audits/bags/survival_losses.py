@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 
@@ -36,29 +37,30 @@ class RescueType:
     ----------
     name : str
         Of the type.
-    vcpus, size_kb, limit : int
-        Cores and memory of a VM, and most VMs on demand.
+    slots, size, limit : int
+        Slots of a VM (cores, if all tasks have one), how much there is of what tasks share there, usually KB of its
+        memory (`Slots`), and most VMs on demand.
     usd_per_s : Fraction
         Price.
-    memory_may_bind : bool
-        Whether some tasks, one on each core, need more than the memory.
+    may_bind : bool
+        Whether some tasks, one in each slot, need more than the size.
     """
 
     name: str
-    vcpus: int
-    size_kb: int
+    slots: int
+    size: int
     limit: int
     usd_per_s: Fraction
-    memory_may_bind: bool
+    may_bind: bool
 
 
 @dataclass(frozen=True, slots=True)
 class OwnVm:
-    """A VM of the plan that may take over: its number, its type among the rescue types, and from when on its cores."""
+    """A VM of the plan that may take over: its number, its type among the rescue types, and from when on its slots."""
 
     number: int
     type: int
-    core_from_s: tuple[int, ...]
+    slot_from_s: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +117,13 @@ class Lost:
         Their rows in the plan.
     left_s : list of list of int, shape (n_lost, n_types)
         What is left of each on each rescue type; `NEVER_S` where it cannot run.
-    need_kb : list of int, shape (n_lost,)
-        Memory of each.
+    needs : list of int, shape (n_lost,)
+        How much each needs of what tasks on a VM share.
     """
 
     rows: list[int]
     left_s: list[list[int]]
-    need_kb: list[int]
+    needs: list[int]
 
 
 class Losses:
@@ -139,36 +141,34 @@ class Losses:
         End of the last task of each VM, 0 without tasks.
     sessions : list of Session, shape (n_vms,)
         Session of each VM, or what of it is not paid.
+    slot_end_s : dict
+        Number of each VM that may take over to the times from which on its slots have no task of the plan, ascending.
     closed : frozenset of int
         VMs that take no more tasks than those of the plan.
     stays : array of bool
         Rows of tasks that may not be on demand.
-    slot_cores, shared : int and bool
-        What cores count as (`audits.facts.slots_of`), here as there.
+    slots : Slots
+        What cores count as.
     """
 
     def __init__(self, instance: Instance, plan: ScheduleColumns) -> None:
         self.instance, self.plan = instance, plan
         self.bag = bag = Bag(instance)
         self.entry = bag.entries_of(plan.task_ids)
-        running = [run.core for machine in instance.machines for run in machine.running]
-        self.slot_cores, self.shared = slots_of(set(bag.cores[:-1].tolist()), running)
-        self.share: tuple[int, str] = (1, "slots") if self.shared else (1024, "MB")
-        # Where tasks need different numbers of cores, these are what they share, as elsewhere the memory.
-        self.bag_need_kb = bag.cores // self.slot_cores if self.shared else bag.need_kb
-        self.need_kb = self.bag_need_kb[self.entry]
-        self.task_core = plan.task_core // self.slot_cores
+        self.slots = slots_of(set(bag.cores[:-1].tolist()))
+        self.need = (bag.cores // self.slots.cores if self.slots.shared else bag.need_kb)[self.entry]
         self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)  # tasks move while VMs boot
         self.vm_end_s = np.zeros(len(plan.vms), dtype=np.int64)
         np.maximum.at(self.vm_end_s, plan.task_vm, plan.task_end_s)
         machines = {machine.id: machine for machine in instance.machines}
         exist = [(number, machines[vm.id]) for number, vm in enumerate(plan.vms) if vm.id in machines]
         self.closed = frozenset(number for number, machine in exist if not machine.open)
-        self.ready_s = np.full(len(plan.vms), instance.boot_overhead_s, dtype=np.int64)
+        self.ready_s = [instance.boot_overhead_s] * len(plan.vms)
         for number, machine in exist:
             self.ready_s[number] = machine.ready_s
         self.rules = rules_of(instance)
         self.sessions = sessions_of(instance, plan.vms)
+        self.given = {vm_type.name: vm_type for vm_type in instance.vm_types}
         self.run_s: dict[str, IntArray] = {}
         self.types = tuple(self._rescue_types())
         self.type_number = {found.name: number for number, found in enumerate(self.types)}
@@ -180,12 +180,11 @@ class Losses:
             for number in np.flatnonzero(self.vm_end_s > 0).tolist()
             if self.market_type[number][1] == "on-demand"
         ]
-        self.core_end_s = self._core_ends_s()
+        self.slot_end_s = self._slot_ends_s()
         self.stays = bag.outside.get("on-demand", np.zeros(len(bag.need_kb), dtype=bool))[self.entry]
         whole = [np.where(self.stays, NEVER_S, self.run_s[found.name][self.entry]) for found in self.types]
         self.whole_s = np.stack(whole, axis=1) if whole else np.zeros((len(self.entry), 0), dtype=np.int64)
         self.quotas = [quota for quota in quota_rules(self.instance.limits.model_dump()) if quota.market == "on-demand"]
-        self.vcpus = {vm_type.name: vm_type.vcpus for vm_type in self.instance.vm_types}
         self._marks: dict[tuple[int, str, int], list[int]] = {}
         self._rows: dict[tuple[str, ...], IntArray] = {}
 
@@ -200,12 +199,11 @@ class Losses:
                 seconds = self.bag.run_times_s(vm_type, memory_kb)
                 self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
             if rescues and offer is not None:
-                able = self.need_kb[self.run_s[vm_type.name][self.entry] < NEVER_S]
-                slots = max(vm_type.vcpus // self.slot_cores, 1)
-                room_kb = slots if self.shared else memory_kb
+                able = self.need[self.run_s[vm_type.name][self.entry] < NEVER_S]
+                slots, size = self.slots.of_vm(vm_type.vcpus, memory_kb)
                 largest = np.sort(able)[-slots:]  # if these fit together, memory never binds here
-                usd_per_s, binds = exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR, int(largest.sum()) > room_kb
-                yield RescueType(vm_type.name, slots, room_kb, offer.limit, usd_per_s, binds)
+                usd_per_s, binds = exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR, int(largest.sum()) > size
+                yield RescueType(vm_type.name, slots, size, offer.limit, usd_per_s, binds)
 
     # ---------------------------------------------------------------------------------------------------- what is lost
 
@@ -216,10 +214,9 @@ class Losses:
             return pools
         if level != "one-type":  # any of them: each alone, and all together, are enough for bounds
             return pools if len(pools) < 2 else (*pools, self.spot_types)
-        zones = {vm_type.name: vm_type.zone for vm_type in self.instance.vm_types}
         groups: dict[str, list[str]] = {}
         for name in self.spot_types:
-            groups.setdefault(without_zone(name, zones[name]), []).append(name)
+            groups.setdefault(without_zone(name, self.given[name].zone), []).append(name)
         return tuple(map(tuple, groups.values()))
 
     def rows_of(self, types: Collection[str]) -> IntArray:
@@ -299,7 +296,7 @@ class Losses:
         if int(self.plan.task_mode[row]) != MODES.index("baseline"):
             return Fraction(1)
         name = self.market_type[int(self.plan.task_vm[row])][0]
-        (burstable,) = (found.burstable for found in self.instance.vm_types if found.name == name)
+        burstable = self.given[name].burstable
         assert burstable is not None
         return exact(burstable.baseline_fraction)
 
@@ -313,7 +310,7 @@ class Losses:
                 left[place] = self.left_s(int(rows[place]), at_s)
         least = left.min(axis=1) if left.shape[1] else np.full(len(rows), NEVER_S)
         order = np.lexsort((rows, -least))
-        return Lost(rows[order].tolist(), left[order].tolist(), self.need_kb[rows[order]].tolist())
+        return Lost(rows[order].tolist(), left[order].tolist(), self.need[rows[order]].tolist())
 
     # ------------------------------------------------------------------------------------------------ where it is done
 
@@ -324,45 +321,46 @@ class Losses:
         counts = Counter(self.market_type[number][0] for number in alive)
         groups = tuple(
             (
-                tuple(quota.counts(found.name, self.vcpus[found.name], "on-demand") for found in self.types),
+                tuple(quota.counts(found.name, self.given[found.name].vcpus, "on-demand") for found in self.types),
                 quota.most - self.on_demand_weight(quota, counts),
             )
             for quota in self.quotas
         )
         # Machines of a state may be more than the limit of their type: none of that may be rented, and no fewer others.
         new = tuple(max(found.limit - counts[found.name], 0) for found in self.types)
-        own = tuple(
-            OwnVm(number, self.type_number[name], tuple(max(end_s, ready_s) for end_s in self.core_end_s[number]))
-            for number in alive
-            if (name := self.market_type[number][0]) in self.type_number and number not in self.closed
-        )
-        return AvailableVms(at_s, ready_s, own, new, groups)
+        own = []
+        for number in alive:
+            kind = self.type_number.get(self.market_type[number][0])
+            if kind is not None and number not in self.closed:
+                from_s = max(ready_s, int(self.vm_end_s[number]) if self.types[kind].may_bind else 0)
+                own.append(OwnVm(number, kind, tuple(max(end_s, from_s) for end_s in self.slot_end_s[number])))
+        return AvailableVms(at_s, ready_s, tuple(own), new, groups)
 
     def on_demand_weight(self, quota: QuotaRule, counts: Mapping[str, int]) -> int:
         """Count of numbers of VMs on demand, by type, in a limit of several types."""
-        return sum(number * quota.counts(name, self.vcpus[name], "on-demand") for name, number in counts.items())
+        return sum(number * quota.counts(name, self.given[name].vcpus, "on-demand") for name, number in counts.items())
 
-    def _core_ends_s(self) -> dict[int, list[int]]:
-        """From when on the cores of each of the plan's VMs that may take over are free."""
-        plan, ends = self.plan, {}
+    def _slot_ends_s(self) -> dict[int, list[int]]:
+        """See `Losses.slot_end_s`: a slot is any cores, so the first one is there once so many cores are free for good.
+
+        Tasks that do not name all of their cores have the lowest that are free when they start.
+        """
+        plan, core_end_s = self.plan, dict[int, list[int]]()
         for number in self.on_demand:
-            kind = self.type_number.get(self.market_type[number][0])
-            if kind is not None:
-                bound = int((self.vm_end_s if self.types[kind].memory_may_bind else self.ready_s)[number])
-                ends[number] = [bound] * self.types[kind].vcpus
-        for row in np.flatnonzero(np.isin(plan.task_vm, list(ends))).tolist():
-            of_vm, core, end_s = ends[int(plan.task_vm[row])], int(self.task_core[row]), int(plan.task_end_s[row])
-            of_vm[core] = max(of_vm[core], end_s)
-        return ends
-
-    def free_from_s(self, vm: int) -> list[int]:
-        """From when on each core of one of the plan's VMs on demand has no task in the plan."""
-        plan = self.plan
-        rows = np.flatnonzero(plan.task_vm == vm)
-        return [
-            int(plan.task_end_s[rows[self.task_core[rows] == core]].max(initial=0))
-            for core in range(len(self.core_end_s[vm]))
-        ]
+            if self.market_type[number][0] in self.type_number:
+                core_end_s[number] = [-NEVER_S] * self.given[self.market_type[number][0]].vcpus
+        rows = np.flatnonzero(np.isin(plan.task_vm, list(core_end_s)))
+        for row in rows[np.argsort(plan.task_start_s[rows], kind="stable")].tolist():
+            ends_s, start_s = core_end_s[int(plan.task_vm[row])], int(plan.task_start_s[row])
+            named, needed = plan.cores[row] or (int(plan.task_core[row]),), int(self.bag.cores[self.entry[row]])
+            free = (core for core, end_s in enumerate(ends_s) if end_s <= start_s and core not in named)
+            for core in (*named, *islice(free, needed - len(named))):
+                ends_s[core] = max(ends_s[core], int(plan.task_end_s[row]))
+        together = self.slots.cores
+        return {
+            number: [max(end_s, self.ready_s[number]) for end_s in sorted(ends_s)[together - 1 :: together]]
+            for number, ends_s in core_end_s.items()
+        }
 
     # ----------------------------------------------------------------------------------------------------------- bills
 

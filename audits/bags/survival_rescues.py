@@ -16,7 +16,7 @@ from .survival_losses import NEVER_S, AvailableVms, Lost, OwnVm, RescueType
 _TASKS_LOOKED_AT = 16
 _VMS_LOOKED_AT = 8
 """Tasks, or VMs, that are looked at for one whose memory suffices, before that is given up."""
-_ENOUGH_KB = 2**62
+_ENOUGH = 2**62
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class TakeoverVm:
         The VM of the plan that it is; absent if it is new.
     free : list of (int, int)
         A heap: when each core is free, and the core.
-    room_kb, memory_may_bind : int and bool
+    room_left, may_bind : int and bool
         Memory that is free after the last start, and whether it is looked at.
     end_s, last_start_s : int
         End of the last task, and the last start of one.
@@ -44,8 +44,8 @@ class TakeoverVm:
     type: int
     own: OwnVm | None
     free: list[tuple[int, int]]
-    room_kb: int
-    memory_may_bind: bool
+    room_left: int
+    may_bind: bool
     end_s: int = 0
     last_start_s: int = 0
     running: list[tuple[int, int]] = field(default_factory=list)
@@ -54,41 +54,41 @@ class TakeoverVm:
     def room(self) -> tuple[int, int]:
         """Earliest start of another task, not before the last one, and the free memory from then on."""
         at_s = self.free[0][0]
-        if not self.memory_may_bind:
-            return at_s, _ENOUGH_KB
+        if not self.may_bind:
+            return at_s, _ENOUGH
         at_s = max(at_s, self.last_start_s)
         running = self.running
         while running and running[0][0] <= at_s:
-            self.room_kb += heapq.heappop(running)[1]
-        return at_s, self.room_kb
+            self.room_left += heapq.heappop(running)[1]
+        return at_s, self.room_left
 
-    def start_s(self, need_kb: int) -> int:
+    def start_s(self, need: int) -> int:
         """Earliest start of a task that is not before another's: then no later moment needs more memory than that."""
-        at_s, room_kb = self.room()
-        if need_kb > room_kb:
-            for end_s, used_kb in sorted(self.running):
-                at_s, room_kb = end_s, room_kb + used_kb
-                if need_kb <= room_kb:
+        at_s, room_left = self.room()
+        if need > room_left:
+            for end_s, used in sorted(self.running):
+                at_s, room_left = end_s, room_left + used
+                if need <= room_left:
                     break
         return at_s
 
-    def take(self, number: int, start_s: int, end_s: int, need_kb: int) -> None:
+    def take(self, number: int, start_s: int, end_s: int, need: int) -> None:
         """Put a task on the core that is free first."""
         core = self.free[0][1]
         heapq.heapreplace(self.free, (end_s, core))
         self.last_start_s = start_s
         self.end_s = max(self.end_s, end_s)
-        if self.memory_may_bind:
-            heapq.heappush(self.running, (end_s, need_kb))
-            self.room_kb -= need_kb
+        if self.may_bind:
+            heapq.heappush(self.running, (end_s, need))
+            self.room_left -= need
         self.tasks.append((number, core, start_s, end_s))
 
 
 def _place(types: Sequence[RescueType], kind: int, own: OwnVm | None, ready_s: int) -> TakeoverVm:
     """Make a VM without tasks."""
     found = types[kind]
-    free = sorted((from_s, core) for core, from_s in enumerate(own.core_from_s if own else [ready_s] * found.vcpus))
-    return TakeoverVm(kind, own, free, found.size_kb, found.memory_may_bind)
+    free = sorted((from_s, core) for core, from_s in enumerate(own.slot_from_s if own else [ready_s] * found.slots))
+    return TakeoverVm(kind, own, free, found.size, found.may_bind)
 
 
 def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, by_s: int) -> list[TakeoverVm] | None:
@@ -105,7 +105,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
     rented, kinds = Counter[int](), range(len(types))
     may_open = [fleet.may_be_had({kind: 1}) for kind in kinds]
     # Greedy: a rescue that is found proves survival, and one that is missed proves nothing. So speed matters more.
-    for number, (left_s, need_kb) in enumerate(zip(lost.left_s, lost.need_kb, strict=True)):
+    for number, (left_s, need) in enumerate(zip(lost.left_s, lost.needs, strict=True)):
         best_end, best_kind, best = by_s + 1, -1, 0
         for kind in kinds:
             seconds = left_s[kind]
@@ -117,8 +117,8 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
                 at = -1
             elif not heaps[kind]:
                 continue
-            elif types[kind].memory_may_bind:
-                at, start_s = _roomiest(heaps[kind], need_kb)
+            elif types[kind].may_bind:
+                at, start_s = _roomiest(heaps[kind], need)
             else:
                 start_s = heaps[kind][0][0]
             if start_s + seconds < best_end:
@@ -129,12 +129,12 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
             rented[best_kind] += 1
             may_open = [fleet.may_be_had(rented + Counter({kind: 1})) for kind in kinds]
             place = _place(types, best_kind, None, fleet.ready_s)
-            place.take(number, fleet.ready_s, best_end, need_kb)
+            place.take(number, fleet.ready_s, best_end, need)
             add(place)
             continue
         heap = heaps[best_kind]
         _, order, place = heap[best]
-        place.take(number, best_end - left_s[best_kind], best_end, need_kb)
+        place.take(number, best_end - left_s[best_kind], best_end, need)
         # The VM at the top, the usual case, is put in its new place at once; else the whole heap is made anew.
         if best == 0:
             heapq.heapreplace(heap, (place.free[0][0], order, place))
@@ -144,15 +144,15 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
     return [place for place in opened if place.tasks]
 
 
-def _roomiest(heap: list[tuple[int, int, TakeoverVm]], need_kb: int) -> tuple[int, int]:
+def _roomiest(heap: list[tuple[int, int, TakeoverVm]], need: int) -> tuple[int, int]:
     """Position in a heap of the VM that can start a task first, among those whose cores are free first."""
-    best, best_s = 0, heap[0][2].start_s(need_kb)
+    best, best_s = 0, heap[0][2].start_s(need)
     if best_s > heap[0][0]:
         order = heapq.nsmallest(_VMS_LOOKED_AT, range(len(heap)), key=heap.__getitem__)
         for at in order[1:]:
             if heap[at][0] >= best_s:
                 break
-            start_s = heap[at][2].start_s(need_kb)
+            start_s = heap[at][2].start_s(need)
             if start_s < best_s:
                 best, best_s = at, start_s
     return best, best_s
@@ -239,23 +239,23 @@ class _Waiting:
     def fill(self, place: TakeoverVm, by_s: int) -> bool:
         """Put on a VM what ends in time; whether that is anything."""
         tasks, negative_s, _ = self._list(place.type)
-        needs_kb, before = self.lost.need_kb, self.n
+        needs, before = self.lost.needs, self.n
         while self.n:
-            start_s, room_kb = place.room()
+            start_s, room_left = place.room()
             at = self._from(place.type, bisect_left(negative_s, start_s - by_s)) if start_s < by_s else len(tasks)
             first = chosen = at
             for _ in range(_TASKS_LOOKED_AT):
-                if chosen == len(tasks) or needs_kb[tasks[chosen]] <= room_kb:
+                if chosen == len(tasks) or needs[tasks[chosen]] <= room_left:
                     break
                 chosen = self._from(place.type, chosen + 1)
             else:
                 chosen = len(tasks)
             if chosen == len(tasks) and first < chosen:  # none may start at once: the first of them, later
-                chosen, start_s = first, place.start_s(needs_kb[tasks[first]])
+                chosen, start_s = first, place.start_s(needs[tasks[first]])
             if chosen == len(tasks) or start_s - negative_s[chosen] > by_s:
                 break  # on a core that is free later, no more would end in time
             task = tasks[chosen]
-            place.take(task, start_s, start_s - negative_s[chosen], needs_kb[task])
+            place.take(task, start_s, start_s - negative_s[chosen], needs[task])
             self.taken[task] = 1
             self.n -= 1
         return self.n < before

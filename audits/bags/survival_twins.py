@@ -62,17 +62,14 @@ class Twins:
         """End of what a loss makes late, for rows that are all tasks of some VMs."""
         plan, losses = self.losses.plan, self.losses
         cores: dict[tuple[int, int], int] = {}
-        places = list(zip(plan.task_vm[rows].tolist(), losses.task_core[rows].tolist(), strict=True))
+        places = list(zip(plan.task_vm[rows].tolist(), plan.task_core[rows].tolist(), strict=True))
         for place, end_s in zip(places, plan.task_end_s[rows].tolist(), strict=True):
             cores[place] = max(cores.get(place, 0), end_s)
-        bind = [losses.types[losses.type_number[name]].memory_may_bind for name, _ in map(self._offer, places)]
-        ends_s = [
-            int(losses.vm_end_s[place[0]]) if binds else cores[place] for place, binds in zip(places, bind, strict=True)
-        ]
-        return np.array(ends_s, dtype=np.int64)
-
-    def _offer(self, place: tuple[int, int]) -> tuple[str, str]:
-        return self.losses.market_type[place[0]]
+        # What has its first core in common is done in one slot, if there are enough of them.
+        used = Counter(vm for vm, _ in cores)
+        types = {vm: losses.types[losses.type_number[losses.market_type[vm][0]]] for vm in used}
+        waits = {vm for vm, found in types.items() if found.may_bind or used[vm] > found.slots}
+        return np.array([int(losses.vm_end_s[vm]) if vm in waits else cores[vm, core] for vm, core in places])
 
     def lack(self) -> str | None:
         """Reason against the twin rule, for spot VMs that go down one by one at any moments; None if it holds."""

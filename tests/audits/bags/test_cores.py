@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from spotbag.audits.bags.plan import check
+from spotbag.instances.entries import MARKETS, SURVIVAL_LEVELS, SurvivalLevel
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
+from spotbag.schedules.state import State
+from spotbag.solvers.bags.replan import replan
 from tests.instances.test_cores import bag
 
 Placed = tuple[str, int, int, tuple[int, ...] | None]
@@ -54,3 +57,35 @@ def test_memory_is_looked_at_beside_cores() -> None:
     instance = bag([2, 2], memory_mb=3000)
     assert broken(instance, ("t0", 0, 0, (0, 1)), ("t1", 2, 0, (2, 3))) == {"memory": 6000 - 5 * 1024}
     assert broken(instance, ("t0", 0, 0, (0, 1)), ("t1", 2, 100, (2, 3))) == {}
+
+
+@pytest.mark.parametrize("level", SURVIVAL_LEVELS)
+@pytest.mark.parametrize("market", ["spot", "on-demand"])
+def test_survival_is_judged_where_a_task_runs_beyond_all_whole_slots(level: SurvivalLevel, market: str) -> None:
+    offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 3}, "spot": {"price_usd_per_hour": 0.3, "limit": 3}}
+    vm_type = {"name": "c3", "vcpus": 3, "memory_mb": 1000, "offers": offers}
+    task = {"id": "t", "memory_mb": 1, "base_runtime_s": 10, "cores": 2, "count": 3}
+    instance = Instance(name="by hand", deadline_s=200, vm_types=[vm_type], tasks=[task])
+    machine = {"id": "vm", "type": "c3", "market": market, "running": [{"task": "t#1", "core": 2, "start_s": 0}]}
+    state = State(instance="by hand", time_s=2, vms=[machine])
+    plan = replan(instance, state, survive=level, iterations=100).schedule
+    assert plan is not None
+    report = check(instance, plan, survive=level, state=state)
+    assert (report.violations, report.survival and report.survival.verdict) == ((), "survives")
+
+
+@pytest.mark.parametrize(("busy", "verdict"), [([(1, 4)], "survives"), ([(1, 4), (0, 2)], "does-not-survive")])
+def test_a_rescue_goes_on_any_two_cores_that_are_free(busy: list[tuple[int, int]], verdict: str) -> None:
+    """Cores of the VM on demand are busy to the deadline: what is lost goes on 0 and 2, or nowhere."""
+    offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 1}, "spot": {"price_usd_per_hour": 0.3, "limit": 1}}
+    vm_type = {"name": "c5", "vcpus": 5, "memory_mb": 1000, "offers": offers}
+    needed = [{"id": f"t{k}", "memory_mb": 1, "base_runtime_s": 100 + 100 * (k > 0), "cores": 2} for k in (0, 1, 2)]
+    instance = Instance(name="by hand", deadline_s=200, vm_types=[vm_type], tasks=needed[: len(busy) + 1])
+    vms = tuple(RentedVm(id=market, type="c5", market=market) for market in MARKETS)
+    tasks = [PlacedTask(id="t0", vm="spot", core=0, start_s=0, end_s=100, cores=(0, 1))]
+    tasks += [
+        PlacedTask(id=f"t{k}", vm="on-demand", core=cores[0], start_s=0, end_s=200, cores=cores)
+        for k, cores in enumerate(busy, 1)
+    ]
+    report = check(instance, ScheduleDocument(instance="by hand", vms=vms, tasks=tuple(tasks)), survive="blackout")
+    assert (report.violations, report.survival and report.survival.verdict) == ((), verdict)
