@@ -247,6 +247,8 @@ class _Checker:
         there = [(self.numbers[name], machine) for name, machine in self.machines.items() if name in self.numbers]
         for at, machine in there:
             self.ready_s[at], self.closed[at] = machine.ready_s, not machine.open
+        # Rows of which cores are counted one by one: of tasks that need several, or of which the plan names them.
+        self.counted: BoolArray = (self.bag.cores[self.entry] > 1) | np.array([*map(bool, plan.cores)], dtype=bool)
         # Rows of tasks that run already, and those of them that are where they run.
         self.runs = np.zeros(len(plan.task_ids), dtype=bool)
         self.stays = np.zeros(len(plan.task_ids), dtype=bool)
@@ -332,7 +334,7 @@ class _Checker:
             doubtful |= ((start < release_s) & ~stays) | (end > due_s)
         # What is said of a task on a VM; where one of the two is unknown, the last entry stands for it, and is not.
         judged = (self.entry >= 0) & vms.of_known_type[vm]
-        wrong = (plan.task_core >= vms.vcpus[vm]) | (self.bag.cores[self.entry] > 1)
+        wrong = (plan.task_core >= vms.vcpus[vm]) | self.counted
         wrong |= (mode > 0) & ~vms.burstable[vm]
         seconds, clear = bag.durations_s(self.entry, plan, vms, self.instance.checkpoint)
         wrong |= ~clear | (end - start != seconds)
@@ -353,8 +355,7 @@ class _Checker:
         """Mask of the VMs with signs of a broken rule of cores, memory or credits, a superset of the real ones."""
         vms, need_kb = self.vms, self.bag.need_kb[self.entry[by_vm.rows]]
         doubtful = by_vm.overlapping()
-        if self.bag.cores.max() > 1:  # then cores are counted task by task
-            doubtful[:] = True
+        doubtful[self.plan.task_vm[by_vm.rows[self.counted[by_vm.rows]]]] = True
         # If the largest tasks of all cores fit at once, memory cannot be short: few VMs need a look at each moment.
         binding = by_vm.most_at_once(need_kb) > vms.size_kb * (1 - 1e-9)
         if binding.any():
@@ -480,9 +481,10 @@ class _Checker:
         if placed.core >= vm_type.vcpus:
             message = f"task {name!r} is on core {placed.core} of {vm.id}, which has cores 0 to {vm_type.vcpus - 1}"
             yield Violation("placement", name, 1, "tasks", message)
-        named, need = placed.cores, task.cores
-        if named and (named[0] != placed.core or len({*named}) != need or max(named) >= vm_type.vcpus):
-            message = f"task {name!r} of {need} cores is on cores {[*named]} of {vm.id}, {placed.core} the first"
+        named, need = placed.cores or (), task.cores
+        right = not named or (named[0] == placed.core and len({*named}) == len(named) == need)
+        if not right or max(named, default=0) >= vm_type.vcpus:
+            message = f"task {name!r} is on cores {[*named]} of {vm.id}, {placed.core} the first; it needs {need}"
             yield Violation("core", name, max(abs(len({*named}) - need), 1), "cores", message)
         if placed.mode is not None and vm_type.burstable is None:
             message = f"task {name!r} is in {placed.mode} mode, but {vm.type} is not burstable"

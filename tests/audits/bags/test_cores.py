@@ -43,6 +43,24 @@ def test_cores_of_tasks_are_counted(placed: list[Placed], rules: dict[str, float
     assert broken(bag([2, 3]), *placed) == rules
 
 
+@pytest.mark.parametrize(
+    ("cores", "rules"),
+    [
+        ([(0,), (1,)], {}),
+        ([(0,), None], {}),
+        ([(0, 1), (1,)], {"core": 100}),  # more than it needs, and the other's
+        ([(0,), (77,)], {"core": 1}),
+        ([(0, 0), None], {"core": 1}),
+        ([(1,), None], {"core": 100}),  # 0 is the first, and 1 is the other's
+    ],
+)
+def test_cores_that_a_plan_names_are_judged_where_all_tasks_need_one(
+    cores: list[tuple[int, ...] | None], rules: dict[str, float]
+) -> None:
+    first, second = cores
+    assert broken(bag([1, 1]), ("t0", 0, 0, first), ("t1", 1, 0, second)) == rules
+
+
 def test_no_more_cores_are_needed_than_there_are() -> None:
     instance = bag([2, 2, 3])
     assert broken(instance, ("t0", 0, 0, None), ("t1", 1, 0, None), ("t2", 2, 100, None)) == {}
