@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...core.quantities import IntArray
+from ...instances.entries import VmType
 from ...schedules.documents import Rescue, RescueTask, RescueVm, Survival
 from ...schedules.plan_text import LOSSES
 from ..facts import Violation
@@ -182,8 +183,9 @@ class _Stored:
         yield from self._vms()
         yield from self._limits()
         yield from self._tasks()
-        yield from self._cores()
-        yield from self._memory()
+        for vm in self.vms.values():
+            if vm.type in self.losses.type_number:
+                yield from self._room(vm, self.losses.given[vm.type])
         yield from self._deadline()
         yield from self._costs()
 
@@ -293,33 +295,26 @@ class _Stored:
         ]
         return sorted(found)
 
-    def _cores(self) -> Iterator[Violation]:
-        for vm in self.vms.values():
-            if vm.type not in self.losses.type_number:
-                continue
-            vcpus, latest = self.losses.given[vm.type].vcpus, dict[int, tuple[int, str]]()
-            for start_s, end_s, core, name in self._on(vm):
-                if core >= vcpus:
-                    message = f"task {name!r} is on core {core} of {vm.id}, which has cores 0 to {vcpus - 1}"
-                    yield Violation("rescue-core", name, 1, "tasks", message)
-                before_s, before = latest.get(core, (start_s, ""))
-                if before_s > start_s:
-                    over_s = min(before_s, end_s) - start_s
-                    message = f"tasks {before!r} and {name!r} overlap by {over_s:,} s on core {core} of {vm.id}"
-                    yield Violation("rescue-core", vm.id, over_s, "s", message)
-                latest[core] = max(latest.get(core, (0, "")), (end_s, name))
-            if self.losses.bag.cores.max() > 1:
-                yield from self._too_much("rescue-core", vm, self.losses.bag.cores, vcpus, (1, "cores"))
-
-    def _memory(self) -> Iterator[Violation]:
-        for vm in self.vms.values():
-            if vm.type in self.losses.type_number:
-                given = self.losses.given[vm.type]
-                memory_kb = size_kb(given.memory_mb, given.reserved_mb)
-                yield from self._too_much("rescue-memory", vm, self.losses.bag.need_kb, memory_kb, (1024, "MB"))
+    def _room(self, vm: RescueVm, given: VmType) -> Iterator[Violation]:
+        """Check that one task at a time has a core first, and that all have the cores and the memory they need."""
+        bag, latest = self.losses.bag, dict[int, tuple[int, str]]()
+        for start_s, end_s, core, name in self._on(vm):
+            if core >= given.vcpus:
+                message = f"task {name!r} is on core {core} of {vm.id}, which has cores 0 to {given.vcpus - 1}"
+                yield Violation("rescue-core", name, 1, "tasks", message)
+            before_s, before = latest.get(core, (start_s, ""))
+            if before_s > start_s:
+                over_s = min(before_s, end_s) - start_s
+                message = f"tasks {before!r} and {name!r} overlap by {over_s:,} s on core {core} of {vm.id}"
+                yield Violation("rescue-core", vm.id, over_s, "s", message)
+            latest[core] = max(latest.get(core, (0, "")), (end_s, name))
+        if bag.cores.max() > 1:
+            yield from self._too_much("rescue-core", vm, bag.cores, given.vcpus, 1, "cores")
+        memory_kb = size_kb(given.memory_mb, given.reserved_mb)
+        yield from self._too_much("rescue-memory", vm, bag.need_kb, memory_kb, 1024, "MB")
 
     def _too_much(
-        self, rule: str, vm: RescueVm, needs: IntArray, size: int, unit: tuple[int, str]
+        self, rule: str, vm: RescueVm, needs: IntArray, size: int, one: int, unit: str
     ) -> Iterator[Violation]:
         """Find the moment at which the tasks on a VM need most, if that is more than it has."""
         changes: list[tuple[int, int]] = []
@@ -332,10 +327,9 @@ class _Stored:
             if used > worst:
                 worst, worst_at_s = used, at_s
         if worst > size:
-            of, name = unit
-            over = (worst - size) / of
-            message = f"{vm.id} needs {worst / of:.1f} {name} at {worst_at_s:,} s, {over:.1f} {name} too much"
-            yield Violation(rule, vm.id, over, name, message)
+            over = (worst - size) / one
+            message = f"{vm.id} needs {worst / one:.1f} {unit} at {worst_at_s:,} s, {over:.1f} {unit} too much"
+            yield Violation(rule, vm.id, over, unit, message)
 
     def _deadline(self) -> Iterator[Violation]:
         deadline_s = self.losses.instance.deadline_s
