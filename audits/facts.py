@@ -201,11 +201,11 @@ class CreditFacts:
 
 @dataclass(frozen=True, slots=True)
 class TypeFacts:
-    """A VM type; of bags with tasks of several cores, by slots (`slots_of`), and ``given`` as it is."""
+    """A VM type, its ``size`` in KB of memory; if tasks have several cores, by `Slots`, and ``given`` as it is."""
 
     name: str
     vcpus: int
-    memory_kb: int
+    size: int
     memory_gb: Fraction
     price_usd_per_s: Mapping[str, Fraction]
     limits: Mapping[str, int]
@@ -316,21 +316,21 @@ class InstanceFacts:
         }
         self.slots = slots_of({entry.get("cores", 1) for entry in document["tasks"]})
         for vm_type in self.types.values() if self.slots != (1, False) else ():
-            slots, size = self.slots.of_vm(vm_type.vcpus, vm_type.memory_kb)
-            self.types[vm_type.name] = replace(vm_type, vcpus=slots, memory_kb=size, given=vm_type)
+            slots, size = self.slots.of_vm(vm_type.vcpus, vm_type.size)
+            self.types[vm_type.name] = replace(vm_type, vcpus=slots, size=size, given=vm_type)
         self._checkpoint = document.get("checkpoint")
-        self._memory_kb: dict[int, int] = {}
+        self._needs: dict[int, int] = {}
         self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
         self._runtimes: dict[tuple[int, str], int | None] = {}
         self._fresh: dict[tuple[int, str, bool, bool], Work | None] = {}
 
-    def memory_kb(self, task: str) -> int:
-        """Memory need of a task in KB, rounded up; of tasks that share cores, the slots that it needs."""
+    def need(self, task: str) -> int:
+        """Need of a task of what tasks on a VM share: KB of memory, rounded up, or slots (`Slots`)."""
         entry = self.tasks[task]
-        if id(entry) not in self._memory_kb:
+        if id(entry) not in self._needs:
             needed_kb = rounded_up(exact(entry["memory_mb"]) * 1024)
-            self._memory_kb[id(entry)] = entry.get("cores", 1) // self.slots.cores if self.slots.shared else needed_kb
-        return self._memory_kb[id(entry)]
+            self._needs[id(entry)] = entry.get("cores", 1) // self.slots.cores if self.slots.shared else needed_kb
+        return self._needs[id(entry)]
 
     def given_runtime_s(self, task: str, type_name: str) -> Fraction | None:
         """Seconds of a task on a VM type at full speed, as they are given; None if it cannot run there."""
@@ -345,7 +345,7 @@ class InstanceFacts:
         else:
             given = exact(entry["base_runtime_s"]) / vm_type.speed
         whole = vm_type.whole
-        if given > LONGEST_S or exact(entry["memory_mb"]) * 1024 * WITHOUT_EXCESS > whole.memory_kb:
+        if given > LONGEST_S or exact(entry["memory_mb"]) * 1024 * WITHOUT_EXCESS > whole.size:
             return None
         if entry.get("cores", 1) > whole.vcpus:
             return None
@@ -417,7 +417,7 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
     return TypeFacts(
         name=entry["name"],
         vcpus=int(entry["vcpus"]),
-        memory_kb=math.floor(memory * 1024) - rounded_up(exact(entry.get("reserved_mb", 0)) * 1024),
+        size=math.floor(memory * 1024) - rounded_up(exact(entry.get("reserved_mb", 0)) * 1024),
         memory_gb=memory / 1024,
         price_usd_per_s={
             market: exact(offer["price_usd_per_hour"]) / SECONDS_PER_HOUR for market, offer in entry["offers"].items()

@@ -303,20 +303,20 @@ class Audit(ABC):
         elif stated != work.duration_s:
             message = f"{described(event)} for {plain(stated)} s, it takes {plain(work.duration_s)} s there"
             self._find("run-time", name, abs(stated - work.duration_s), "s", message)
-        need_kb = self.facts.memory_kb(name)
+        need = self.facts.need(name)
         burst = vm.type.credits is not None and event.get("mode") != "baseline"
-        vm.begin(RunBook(name, event["core"], vm.uptime_s(now), work, burst, need_kb), now)
+        vm.begin(RunBook(name, event["core"], vm.uptime_s(now), work, burst, need), now)
         book.running_on = vm.name
-        if vm.used_kb > vm.type.memory_kb:
+        if vm.used > vm.type.size:
             self._check_memory(event, vm)
 
     def _check_memory(self, event: Event, vm: VmBook) -> None:
         """Check the memory of a VM from now on; tasks due to end now have freed theirs."""
         uptime = vm.uptime_s(event["t"])
-        used_kb = sum(run.memory_kb for run in vm.runs.values() if run.due_uptime_s > uptime)
-        if used_kb > vm.type.memory_kb:
-            of, unit = self.facts.slots.unit
-            over, need, size = ((used_kb - vm.type.memory_kb) / of, used_kb / of, vm.type.memory_kb / of)
+        used = sum(run.need for run in vm.runs.values() if run.due_uptime_s > uptime)
+        if used > vm.type.size:
+            one, unit = self.facts.slots.unit
+            over, need, size = ((used - vm.type.size) / one, used / one, vm.type.size / one)
             message = f"{described(event)}: {vm.name} needs {need:.3f} {unit}, {over:.3f} {unit} over its {size:.3f}"
             self._find("memory", vm.name, over, unit, f"{message} {unit}")
 

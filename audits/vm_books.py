@@ -44,7 +44,7 @@ class RunBook:
     started_uptime_s: int
     work: Work
     burst: bool
-    memory_kb: int
+    need: int
     preempted_uptime_s: int | None = None
     stops_uptime_s: int = 0
     writes: bool = False
@@ -98,7 +98,7 @@ class VmBook:
     reclaimed: bool = False
     runs: dict[str, RunBook] = field(default_factory=dict)
     cores: dict[int, str] = field(default_factory=dict)
-    used_kb: int = 0
+    used: int = 0
     busy_s: int = 0
     tasks: set[str] = field(default_factory=set)
     first_start_uptime_s: int = 0
@@ -194,7 +194,7 @@ class VmBook:
         self.settle_credits(now_s)
         self.runs[run.task] = run
         self.cores[run.core] = run.task
-        self.used_kb += run.memory_kb
+        self.used += run.need
 
     def leave(self, task: str, now_s: int) -> RunBook:
         """Take a task off its core."""
@@ -203,7 +203,7 @@ class VmBook:
         self.busy_s += self.uptime_s(now_s) - run.started_uptime_s
         if self.cores.get(run.core) == task:
             del self.cores[run.core]
-        self.used_kb -= run.memory_kb
+        self.used -= run.need
         return run
 
     def settle_credits(self, now_s: int) -> None:

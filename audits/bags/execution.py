@@ -181,10 +181,10 @@ class ExecutionAudit:
         vm.running[core], self.began[task] = task, (name, core, self.now_s)
         self.last[task] = name, core
         self.first.setdefault((task, name, core), [self.now_s, None])
-        over_kb = sum(map(self.facts.memory_kb, vm.running.values())) - vm.type.memory_kb
-        if over_kb > 0:
-            of, unit = self.facts.slots.unit
-            self._find("memory", name, over_kb / of, unit, f"{_described(event)}: its tasks need too many {unit}")
+        over = sum(map(self.facts.need, vm.running.values())) - vm.type.size
+        if over > 0:
+            one, unit = self.facts.slots.unit
+            self._find("memory", name, over / one, unit, f"{_described(event)}: its tasks need too many {unit}")
 
     def _stop(self, event: dict[str, Any], vm: _Vm) -> None:
         """Follow the end of an attempt."""

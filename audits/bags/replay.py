@@ -195,7 +195,7 @@ class PlanAudit(SecondsAudit):
         vm = self._new_vm(event)
         if vm is None:
             return
-        table = self.timetables[vm.name] = Timetable(vm.type.vcpus, vm.type.memory_kb)
+        table = self.timetables[vm.name] = Timetable(vm.type.vcpus, vm.type.size)
         planned = self._launched_at_first(event)
         if planned:
             self._launch_planned(event, vm, table)
@@ -318,7 +318,7 @@ class PlanAudit(SecondsAudit):
         if book.mode == "burst" and vm.type.credits is not None:
             work = self.facts.work(task, vm.type, vm.market, "baseline", book.saved)
             baseline_s = None if work is None else work.duration_s
-        return Slot(task, core, *times_s, self.facts.memory_kb(task), baseline_s)
+        return Slot(task, core, *times_s, self.facts.need(task), baseline_s)
 
     def _take_down(self, book: TaskBook, saves: tuple[int, Fraction, Fraction]) -> bool:
         """Count the work that a run has saved; return True if the task has a checkpoint to go on from."""

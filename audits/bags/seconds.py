@@ -196,7 +196,7 @@ class SecondsAudit(Audit):
         starts = vm.state == "up" and not vm.draining and vm.uptime_s(self.now_s) >= vm.first_start_uptime_s
         if not (starts and table.unsure and len(vm.cores) < vm.type.vcpus) or table.keeps_starts(vm.runs.values()):
             return
-        if table.misses_all(vm.type.memory_kb - vm.used_kb):
+        if table.misses_all(vm.type.size - vm.used):
             message = f"a core of {vm.name} stays free at {self.now_s} s, though {len(vm.tasks)} tasks are there"
             self._find("timetable", vm.name, 1, "cores", f"{message} that fit")
 

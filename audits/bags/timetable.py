@@ -11,7 +11,7 @@ from ..vm_books import RunBook
 
 @dataclass(slots=True)
 class Slot:
-    """A task that waits for a core, with the memory that it needs, and from when to when it is to run.
+    """A task that waits for a core, with its need, usually of memory (`Slots`), and from when to when it is to run.
 
     ``baseline_s`` is how long it would take at the baseline, of a task at full speed on a burstable VM; ``slowed``
     whether that is what it has been put to.
@@ -21,7 +21,7 @@ class Slot:
     core: int
     start_s: int
     end_s: int
-    memory_kb: int
+    need: int
     baseline_s: int | None = None
     slowed: bool = False
     missed: bool = False
@@ -36,8 +36,8 @@ class Timetable:
 
     Parameters
     ----------
-    n_cores, memory_kb : int
-        Of the VM.
+    n_cores, size : int
+        Of the VM: its cores, and how much it has of what tasks share.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class Timetable:
         waits.
     """
 
-    def __init__(self, n_cores: int, memory_kb: int) -> None:
-        self._memory_kb = memory_kb
+    def __init__(self, n_cores: int, size: int) -> None:
+        self._size = size
         self._cores: list[deque[Slot]] = [deque() for _ in range(n_cores)]
         self._slots: dict[str, Slot] = {}
         self.disturbed = False
@@ -106,27 +106,27 @@ class Timetable:
         for run in running:
             if run.core < len(free_s):
                 free_s[run.core] = max(free_s[run.core], run.due_uptime_s)
-        start_s = self._room_from_s(max(min(free_s), since_s), slot.memory_kb, duration_s, running)
+        start_s = self._room_from_s(max(min(free_s), since_s), slot.need, duration_s, running)
         core = max(range(len(free_s)), key=lambda core: (free_s[core] <= start_s, free_s[core], -core))
         slot.core, slot.start_s, slot.end_s, slot.moves_up = core, start_s, start_s + duration_s, False
         self.plan(slot)
 
-    def _room_from_s(self, since_s: int, memory_kb: int, duration_s: int, running: Collection[RunBook]) -> int:
+    def _room_from_s(self, since_s: int, need: int, duration_s: int, running: Collection[RunBook]) -> int:
         """First time from which on the memory suffices for a task."""
-        others = [(run.started_uptime_s, run.due_uptime_s, run.memory_kb) for run in running]
+        others = [(run.started_uptime_s, run.due_uptime_s, run.need) for run in running]
         for queue in self._cores:
             for slot in reversed(queue):
                 if slot.end_s <= since_s:
                     break
-                others.append((slot.start_s, slot.end_s, slot.memory_kb))
-        room_kb = self._memory_kb - memory_kb
-        if sum(need_kb for _, _, need_kb in others) <= room_kb:
+                others.append((slot.start_s, slot.end_s, slot.need))
+        room = self._size - need
+        if sum(other for _, _, other in others) <= room:
             return since_s
         starts_s = sorted({start_s for start_s, _, _ in others})
         for time_s in sorted({since_s, *(end_s for _, end_s, _ in others if end_s > since_s)}):
             moments = [time_s, *(start_s for start_s in starts_s if time_s < start_s < time_s + duration_s)]
             if all(
-                sum(need_kb for start_s, end_s, need_kb in others if start_s <= moment < end_s) <= room_kb
+                sum(other for start_s, end_s, other in others if start_s <= moment < end_s) <= room
                 for moment in moments
             ):
                 return time_s
@@ -176,10 +176,10 @@ class Timetable:
                 queue[0].missed = True
                 yield queue[0]
 
-    def misses_all(self, free_kb: int) -> bool:
+    def misses_all(self, free: int) -> bool:
         """True if tasks wait and the given memory is enough for all of them; reported once for each task."""
         slots = self._slots.values()
-        if not slots or any(slot.missed or slot.memory_kb > free_kb for slot in slots):
+        if not slots or any(slot.missed or slot.need > free for slot in slots):
             return False
         for slot in slots:
             slot.missed = True
