@@ -318,6 +318,14 @@ def test_what_is_false_in_a_certificate_is_found(name: str) -> None:
     assert rule in rules_broken(NARROW, *TWO_SPOT, **claimed)
 
 
+def test_a_rescue_has_all_the_cores_that_its_tasks_need() -> None:
+    tasks = [{"id": name, "memory_mb": 1, "base_runtime_s": 100, "cores": 2} for name in ("t0", "t1")]
+    narrow = bag(deadline_s=300, tasks=tasks, vm_types=[vm_type("a", vcpus=3, limit=1)])
+    assert rules_broken(narrow, *TWO_SPOT, **_rescue(second={"core": 2})) == set()
+    at_once = _rescue(vm={"end_s": 199, "cost_usd": 0.1}, second={"core": 2, "start_s": 99, "end_s": 199})
+    assert "rescue-core" in rules_broken(narrow, *TWO_SPOT, **at_once)
+
+
 def test_a_certificate_of_a_plan_that_does_not_survive_is_false() -> None:
     claimed = {"level": "one-type", "verdict": "survives"}
     assert rules_broken(NARROW.replace(deadline_s=198), *TWO_SPOT, **claimed) == {"survival-claim"}
