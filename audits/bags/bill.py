@@ -103,14 +103,12 @@ def _usd_per_s(usd_per_hour: float) -> Fraction:
 
 
 def bill_usd(sessions: Iterable[tuple[Session, int]]) -> Fraction:
-    """Bill of sessions of one billing, each until a moment."""
-    billed_s: Counter[tuple[int, int]] = Counter()  # by price: whole seconds are added up much faster than fractions
-    fixed_usd = Fraction(0)
+    """Bill of sessions, each until a moment: of seconds at the price of each, and of fixed parts."""
+    counts: Counter[tuple[int, int]] = Counter()  # by price: whole numbers are added up much faster than fractions
     for session, until_s in sessions:
-        billed_s[session.usd_per_s.as_integer_ratio()] += session.billed_s(until_s)
-        if session.rules.fixed_usd and session.begun_by(until_s):
-            fixed_usd += session.rules.fixed_usd
-    return sum((Fraction(*usd_per_s) * seconds for usd_per_s, seconds in billed_s.items()), start=fixed_usd)
+        counts[session.usd_per_s.as_integer_ratio()] += session.billed_s(until_s)
+        counts[session.rules.fixed_usd.as_integer_ratio()] += session.begun_by(until_s)
+    return sum((Fraction(*usd) * count for usd, count in counts.items()), start=Fraction(0))
 
 
 def cost_usd(vm: VmBook, billing: Mapping[str, Any], day: Day) -> Fraction:

@@ -51,8 +51,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         if found.verdict == "survives":
             yield from _later_than_said(losses, claimed.least_slack_s or 0, groups)
         yield from _cheaper_than_can_be(losses, claimed.blackout_cost_usd, together, "blackout_cost_usd")
-        lasting = claimed.blackout_cost_usd is not None and judge.judge("blackout").verdict == "does-not-survive"
-        if lasting:
+        if claimed.blackout_cost_usd is not None and judge.judge("blackout").verdict == "does-not-survive":
             message = f"the plan states a bill for {LOSSES['blackout']}, which it does not survive"
             yield Violation("survival-claim", "blackout_cost_usd", 1, "plans", message)
     # This plan is one without a demand as well, so the cheapest of those cannot cost more.

@@ -108,15 +108,15 @@ class Twins:
             worst_s[vm] = min(first, moments_s[0]), max(last, moments_s[-1]), max(longest, self._longest_loss_s(row))
         total, by_the_second = Fraction(0), losses.rules._replace(block_s=1)
         for vm, (first, last, loss_s) in worst_s.items():
-            spot, kind = losses.sessions[vm], losses.type_number[losses.market_type[vm][0]]
+            spot = losses.sessions[vm]._replace(rules=by_the_second)
+            kind = losses.type_number[losses.market_type[vm][0]]
             end_s = losses.overhead_s + int(losses.vm_end_s[vm]) + loss_s
             # Between the first moment and the last one, a bill by the second is at most a convex function of the
             # moment; blocks are paid to their ends.
             bills = []
             for at_s in (first, min(max(spot.from_s, first), last), last):
-                twin = losses.rented(kind, at_s + losses.instance.boot_overhead_s)
-                ends_s = (spot, at_s), (twin, end_s)
-                bills.append(sum(one._replace(rules=by_the_second).usd(until_s) for one, until_s in ends_s))
+                twin = losses.rented(kind, at_s + losses.instance.boot_overhead_s)._replace(rules=by_the_second)
+                bills.append(spot.usd(at_s) + twin.usd(end_s))
             blocks_usd = (losses.rules.block_s - 1) * (spot.usd_per_s + losses.types[kind].usd_per_s)
             total += max(max(bills) + blocks_usd, losses.vm_usd(vm))
         return total

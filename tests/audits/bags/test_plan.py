@@ -695,3 +695,11 @@ def test_a_bill_is_the_exact_sum(billed: list[tuple[float, int]]) -> None:
     sessions = [(Session(Rules(), 0, Fraction(repr(price)) / 3600), seconds) for price, seconds in billed]
     exactly = sum((Fraction(repr(price)) * seconds / 3600 for price, seconds in billed), start=Fraction(0))
     assert bill_usd(sessions) == exactly
+
+
+def test_a_session_is_billed_for_its_boot_its_minimum_and_whole_blocks_and_what_follows_for_blocks() -> None:
+    session = Session(Rules(30, 120, 100, Fraction(1, 2)), 50, Fraction(1, 100))
+    ends_s = [49, 50, 220, 221]
+    assert [session.usd(end_s) for end_s in ends_s] == [0, 2.5, 2.5, 3.5]  # up for 170 s: 200 s with the boot
+    assert bill_usd((session, end_s) for end_s in ends_s) == 8.5
+    assert [session.after(60).usd(end_s) for end_s in (60, 220, 221, 321)] == [0, 0, 1, 2]
