@@ -54,7 +54,12 @@ _BEFORE: dict[str, tuple[str, ...]] = {"run": ("header", "end"), "event": ("run"
 
 
 def trace_lines(traces: Iterable[Trace]) -> Iterator[str]:
-    """Yield the lines of a trace file, without line ends.
+    """Yield the lines of a trace file, without line ends; see `trace_records`."""
+    return map(_line, trace_records(traces))
+
+
+def trace_records(traces: Iterable[Trace]) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of a trace file.
 
     Parameters
     ----------
@@ -73,16 +78,16 @@ def trace_lines(traces: Iterable[Trace]) -> Iterator[str]:
         if instance is None:
             instance = trace.instance
             header = {"record": "header", "format": TRACE_FORMAT, "spotbag": version("spotbag")}
-            yield _line({**header, "sha256": document_sha256(instance), "instance": instance})
+            yield {**header, "sha256": document_sha256(instance), "instance": instance}
         elif trace.instance is not instance and trace.instance != instance:
             kind = "platform" if trace.of_platform else "instance"
             raise SpotbagError(
                 f"a trace file holds replays of one {kind}; {trace.instance.get('name')!r} is another one than "
                 f"{instance.get('name')!r}, or changed (write it to a file of its own)"
             )
-        yield _line(trace.run)
-        yield from map(_line, trace.events)
-        yield _line(trace.end)
+        yield trace.run
+        yield from trace.events
+        yield trace.end
     if instance is None:
         raise SpotbagError("no trace to write: a trace file holds at least one replay")
 
@@ -135,6 +140,23 @@ def parse_traces(text: str, source: str) -> list[Trace]:
     InputError
         With the lines that are wrong.
     """
+    records = ((number, _parsed(line, number, source)) for number, line in numbered_lines(text))
+    try:
+        return traces_of_records(records, source)
+    except InputError:
+        # A file that is one document of another kind is no trace: the message says which command takes it.
+        refuse_another_document(text, TRACE_FORMAT, source)
+        raise
+
+
+def traces_of_records(records: Iterable[tuple[int, dict[str, Any]]], source: str) -> list[Trace]:
+    """Make traces of their records, each with the number of its line; ``source`` names them in messages.
+
+    Raises
+    ------
+    InputError
+        With the lines that are wrong.
+    """
     traces: list[Trace] = []
     instance: dict[str, Any] = {}
     run: dict[str, Any] = {}
@@ -142,16 +164,9 @@ def parse_traces(text: str, source: str) -> list[Trace]:
     issues: list[Issue] = []
     models = _OF_BAGS
     texts: dict[str, str] = {}
-    before = ""
-    for number, line in _numbered_lines(text):
-        try:
-            record = _parsed(line, number, source)
-            kind = _kind(record, before, number, source)
-        except InputError:
-            # A file whose first line is no record may be another document: the message says which command takes it.
-            if not before:
-                refuse_another_document(text, TRACE_FORMAT, source)
-            raise
+    before, number = "", 0
+    for number, record in records:
+        kind = _kind(record, before, number, source)
         if kind == "header":
             instance = _instance(record, source)
         else:
@@ -174,12 +189,12 @@ def parse_traces(text: str, source: str) -> list[Trace]:
     if issues:
         raise InputError(source, issues)
     if before != "end":
-        last = text.count("\n") + 1
-        raise InputError(source, [Issue(f"line {last}", f"the file ends after a {before!r} record; it is cut short")])
+        rule = f"the file ends after a {before!r} record; it is cut short"
+        raise InputError(source, [Issue(f"line {number + 1}", rule)])
     return traces
 
 
-def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not blank, with their numbers."""
     number, counted = 1, 0
     for found in re.finditer(r"[^\n]+", text):
