@@ -125,20 +125,19 @@ def _rerun(block: re.Match[str], measured: Sequence[str]) -> str:
     return "\n".join([f"{mark}```console", f"$ spotbag {command}", *lines, ""])
 
 
-_REFUSED = 1
-"""Exit code of what is judged and not right, which a page may show."""
-
-
 def _printed(command: str) -> str:
-    """Return the output of a command of ``spotbag``, given without that word; late plans are printed as well."""
+    """Return the output of a command of ``spotbag``, given without that word.
+
+    Late plans, and what is judged and not right, are shown as well.
+    """
     from spotbag.cli import main
-    from spotbag.cli.progress import LATE
+    from spotbag.cli.progress import LATE, NOT_CORRECT
     from spotbag.cli.tables import repeatable_tables
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), repeatable_tables():
         code = main(command.split())
-    if code not in (0, _REFUSED, LATE):
+    if code not in (0, NOT_CORRECT, LATE):
         raise SpotbagError(f"spotbag {command} ends with {code}")
     return printed.getvalue()
 

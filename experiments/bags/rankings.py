@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
+from typing import TypeAlias
 
+import numpy as np
+
+from ...core.errors import input_error
+from ...core.quantities import SAME_COST
 from ...core.statistics import CONFIDENCE, holm_adjusted
 from .submissions import CheckedRow
 
-_LEAST_INSTANCES = 2
+_Values: TypeAlias = Mapping[str, float]
+"""Values of entries on an instance, by their names; those that count as equal are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,7 @@ class RankedEntry:
     above_percent : float
         By how much its value is above the best one of each instance, by the geometric mean.
     late_days : int
-        Of all its days.
+        Of all its days on these instances.
     """
 
     entry: str
@@ -40,7 +47,7 @@ class RankedEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntryPair:
-    """Two entries on the same instances, the better one first.
+    """Two entries on the instances that both have, the better one first.
 
     Attributes
     ----------
@@ -71,8 +78,8 @@ class Ranking:
 
     Attributes
     ----------
-    what : str
-        ``plans``, or the name of the set of days.
+    suite, what : str
+        The suite, and ``plans`` or the name of the set of days.
     instances : tuple of str
         Those that all entries have; with the scenario, of days.
     left_out : tuple of str
@@ -80,13 +87,14 @@ class Ranking:
     entries : tuple of RankedEntry
         The best first.
     friedman_p : float or None
-        Of Friedman's test that all are alike; None for fewer than three entries.
+        Of Friedman's test that all are alike; None for fewer than three entries, or if all are equal.
     critical_difference : float or None
         Of Nemenyi's test: mean ranks that are less apart may be so by chance (5 %).
     pairs : tuple of EntryPair
         All of them.
     """
 
+    suite: str
     what: str
     instances: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -97,97 +105,112 @@ class Ranking:
 
 
 def rankings(rows: Iterable[CheckedRow]) -> list[Ranking]:
-    """Rank the entries of rows that were not refused: one table for plans, and one for each set of days.
+    """Rank the entries of rows that were not refused: a table for the plans of a suite, and one for each set of days.
 
     Of several seeds of an entry on an instance, the mean counts.
+
+    Raises
+    ------
+    InputError
+        If there is no instance that all entries of a table have.
     """
-    values: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    late: dict[tuple[str, str], int] = defaultdict(int)
+    tables: dict[tuple[str, str], list[CheckedRow]] = defaultdict(list)
     for row in rows:
-        if row.value is not None:
-            what = row.days or "plans"
-            values[what][row.entry][" ".join(filter(None, (row.instance, row.scenario)))].append(row.value)
-            late[what, row.entry] += row.late_days
-    found = []
-    for what, by_entry in values.items():
-        means = {
-            entry: {place: math.fsum(each) / len(each) for place, each in places.items()}
-            for entry, places in by_entry.items()
-        }
-        found.append(_ranking(what, means, {entry: late[what, entry] for entry in means}))
-    return found
+        if not row.reason:
+            tables[row.suite, row.days or "plans"].append(row)
+    return [_ranking(suite, what, of_table) for (suite, what), of_table in tables.items()]
 
 
-def _ranking(what: str, values: Mapping[str, Mapping[str, float]], late: Mapping[str, int]) -> Ranking:
+def _ranking(suite: str, what: str, rows: Sequence[CheckedRow]) -> Ranking:
     from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-    places = [*dict.fromkeys(place for found in values.values() for place in found)]
-    common = [place for place in places if all(place in found for found in values.values())]
-    names, n = list(values), len(common)
-    ranks = dict.fromkeys(names, 0.0)
-    for place in common:
-        of_place = rankdata([round(values[name][place], 9) for name in names])
-        for name, rank in zip(names, of_place, strict=True):
-            ranks[name] += float(rank) / n
-    order = sorted(names, key=ranks.__getitem__)
-    entries = tuple(_ranked(name, values, common, ranks[name], late[name]) for name in order)
-    difference, friedman = None, None
-    if n >= _LEAST_INSTANCES and len(names) > 1:
-        k = len(names)
+    table, names = _table(rows), list(dict.fromkeys(row.entry for row in rows))
+    common = [place for place, values in table.items() if len(values) == len(names)]
+    if not common:
+        lacking = {name: sum(name not in values for values in table.values()) for name in names}
+        said = ", ".join(f"{name!r} lacks {n} of {len(table)}" for name, n in lacking.items() if n)
+        raise input_error(f"{suite}, {what}", f"no instance has a row of each entry; {said}")
+    values = np.array([[table[place][name] for name in names] for place in common])
+    ranks, least = rankdata(values, axis=1), values.min(axis=1, keepdims=True)
+    mean_ranks = dict(zip(names, ranks.mean(axis=0).tolist(), strict=True))
+    costly = (least > 0).ravel()
+    above = np.exp(np.log(values[costly] / least[costly]).mean(axis=0)) - 1 if costly.any() else np.zeros(len(names))
+    best = (values == least).sum(axis=0)
+    late = {name: sum(row.late_days for row in rows if row.entry == name and _place(row) in common) for name in names}
+    entries = [
+        RankedEntry(name, mean_ranks[name], int(best[k]), 100 * float(above[k]), late[name])
+        for k, name in enumerate(names)
+    ]
+    entries.sort(key=lambda entry: entry.mean_rank)
+    difference, friedman, k = None, None, len(names)
+    if k > 1 and len(common) > 1:
         width = float(studentized_range.ppf(CONFIDENCE, k, math.inf)) / math.sqrt(2)
-        difference = width * math.sqrt(k * (k + 1) / (6 * n))
-        if k > 2:
-            friedman = float(friedmanchisquare(*([values[name][place] for place in common] for name in names)).pvalue)
+        difference = width * math.sqrt(k * (k + 1) / (6 * len(common)))
+        if k > 2 and np.ptp(ranks, axis=1).any():
+            friedman = float(friedmanchisquare(*values.T).pvalue)
     return Ranking(
+        suite=suite,
         what=what,
         instances=tuple(common),
-        left_out=tuple(place for place in places if place not in common),
-        entries=entries,
-        friedman_p=friedman if friedman is None or math.isfinite(friedman) else None,
+        left_out=tuple(place for place in table if place not in common),
+        entries=tuple(entries),
+        friedman_p=friedman,
         critical_difference=difference,
-        pairs=_pairs(order, values, common, ranks, difference),
+        pairs=_pairs(entries, table, difference),
     )
 
 
-def _ranked(
-    name: str, values: Mapping[str, Mapping[str, float]], places: list[str], rank: float, late: int
-) -> RankedEntry:
-    best = {place: min(found[place] for found in values.values()) for place in places}
-    logs = [math.log(values[name][place] / best[place]) for place in places if best[place] > 0]
-    above = 100 * math.expm1(math.fsum(logs) / len(logs)) if logs else 0.0
-    return RankedEntry(
-        name, rank, sum(round(_log_ratio(values[name][p], best[p]), 9) == 0 for p in places), above, late
-    )
+def _place(row: CheckedRow) -> str:
+    return f"{row.instance} {row.scenario}".rstrip()
 
 
-def _log_ratio(one: float, other: float) -> float:
-    """Logarithm of a ratio, rounded so that equal values are ties; of values that are 0, of none."""
-    return round(math.log(one / other), 9) if one > 0 and other > 0 else float(one > other) - float(one < other)
+def _table(rows: Iterable[CheckedRow]) -> dict[str, _Values]:
+    """Return the values of entries on each instance: means over seeds, put equal to the least that is as good."""
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        assert row.value is not None  # it is not refused
+        found[_place(row)][row.entry].append(row.value)
+    table: dict[str, _Values] = {}
+    for place, by_entry in found.items():
+        least, values = -math.inf, dict[str, float]()
+        for value, entry in sorted((fmean(each), entry) for entry, each in by_entry.items()):
+            if not math.isclose(value, least, rel_tol=SAME_COST):
+                least = value
+            values[entry] = least
+        table[place] = values
+    return table
 
 
 def _pairs(
-    order: list[str],
-    values: Mapping[str, Mapping[str, float]],
-    places: list[str],
-    ranks: Mapping[str, float],
-    difference: float | None,
+    entries: Sequence[RankedEntry], table: Mapping[str, _Values], difference: float | None
 ) -> tuple[EntryPair, ...]:
     from scipy.stats import wilcoxon
 
-    pairs = [(one, other) for number, one in enumerate(order) for other in order[number + 1 :]]
-    logs = [[_log_ratio(values[one][place], values[other][place]) for place in places] for one, other in pairs]
+    pairs = [(one, other) for number, one in enumerate(entries) for other in entries[number + 1 :]]
+    logs = [
+        [
+            _log_ratio(values[one.entry], values[other.entry])
+            for values in table.values()
+            if {one.entry, other.entry} <= values.keys()
+        ]
+        for one, other in pairs
+    ]
     tests = [float(wilcoxon(each).pvalue) if any(each) else 1.0 for each in logs]
-    adjusted = holm_adjusted(tests)
     return tuple(
         EntryPair(
-            better=one,
-            other=other,
+            better=one.entry,
+            other=other.entry,
             wins=sum(log < 0 for log in each),
             ties=sum(log == 0 for log in each),
             losses=sum(log > 0 for log in each),
             p_value=test if any(each) else None,
             p_holm=holm if any(each) else None,
-            apart=difference is not None and abs(ranks[one] - ranks[other]) > difference,
+            apart=difference is not None and other.mean_rank - one.mean_rank > difference,
         )
-        for (one, other), each, test, holm in zip(pairs, logs, tests, adjusted, strict=True)
+        for (one, other), each, test, holm in zip(pairs, logs, tests, holm_adjusted(tests), strict=True)
     )
+
+
+def _log_ratio(one: float, other: float) -> float:
+    """Logarithm of a ratio; of values that are not above 0, the sign of their difference."""
+    return math.log(one) - math.log(other) if min(one, other) > 0 else float(one > other) - float(one < other)

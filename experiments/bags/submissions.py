@@ -1,7 +1,7 @@
-"""Rows that are submitted for a suite, each with the plan or the traces that it rests on, and their check.
+"""Rows that are submitted for a suite, each with the plan, and the traces of days, that it rests on; and their check.
 
-Nothing that a row says is believed: the checker works out what its plan comes to, the auditor what its traces do, and
-what they find must be what the row says.
+Nothing that a row says is believed: the checker works out what its plan comes to, the auditor what its traces do, days
+under a policy of spotbag's own are replayed, and what they find must be what the row says.
 """
 
 from __future__ import annotations
@@ -9,58 +9,59 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import msgspec
 from pydantic import Field
 
 from ...audits.auditor import audit_traces
-from ...audits.bags.plan import check
+from ...audits.bags.plan import CheckReport, check
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.json_documents import parse_json
+from ...core.json_documents import check_format, parse_json
 from ...core.quantities import SAME_COST
 from ...core.records import Record, validate_record
 from ...core.text_files import read_text, source_name
-from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.scenarios import find_scenario
+from ...instances.bags.timeline import TIMELINE_FORMAT, timeline_of_document
 from ...instances.instance import Instance
-from ...replay.bags.plan import checked
+from ...replay.bags.plan import CheckedPlan, checked
+from ...replay.bags.policies import KIND
 from ...replay.bags.record import billing_record
-from ...replay.bags.runs import trace_day
-from ...schedules.schedule_files import parse_schedule_document, schedule_of_document
-from ...traces.files import parse_traces, trace_lines
+from ...replay.bags.runs import is_baseline, trace_day
+from ...schedules.documents import ScheduleDocument
+from ...schedules.schedule_files import schedule_document_of, schedule_of_document
+from ...traces.files import numbered_lines, trace_records, traces_of_records
 from ...traces.trace import Trace
-from .rows import CLAIRVOYANT, PLANS, read_rows
+from .rows import CLAIRVOYANT, PLANS, ROWS, read_about, read_rows
 from .suite import SuiteDocument, cloud_of, days_sha256, find_suite
 
 SUBMISSION_FORMAT: Literal["spotbag.submission/1"] = "spotbag.submission/1"
+_ROW, _PLAN, _TRACES = "the row", "the plan", "the traces"
+"""Names of parts of a row in messages."""
+_OF_PLAN: tuple[str, ...] = ("cost_usd", "makespan_s", "objective")
+_OF_DAYS = ("scenario", "policy", "late_days", "cost_usd")
+"""Fields that a row has from that of the experiment."""
 
 
 class SubmittedRow(Record):
-    """A row: a plan and what it comes to, or days under a policy.
+    """A row.
 
     Attributes
     ----------
     suite, suite_sha256 : str
         Of which suite it is, and the digest of that.
     entry : str
-        What is submitted: a method, a policy.
-    instance, seed : str and int
+        What is submitted: a method, a policy. It is a name only.
+    instance : str
+        A name of the suite.
+    seed : int
         Of the run.
-    cost_usd : float or list of float
-        Of the plan, or of each day.
-    makespan_s, objective : number, optional
-        Of the plan.
-    plan : mapping, optional
+    plan : mapping
         The plan, of the format ``spotbag.schedule/1``.
-    scenario, policy : str
-        Of the days.
-    late_days : int, optional
-        Days that miss the deadline.
-    traces : list of mapping, optional
-        Records of the days' traces, of the format ``spotbag.trace/2``.
     """
 
     format: Literal["spotbag.submission/1"] = SUBMISSION_FORMAT
@@ -69,14 +70,47 @@ class SubmittedRow(Record):
     entry: Annotated[str, Field(min_length=1, max_length=200)]
     instance: str
     seed: int = 0
-    cost_usd: float | list[float | None]
-    makespan_s: int | None = None
-    objective: float | None = None
-    plan: Mapping[str, Any] | None = None
-    scenario: str = ""
-    policy: str = ""
-    late_days: int | None = None
-    traces: list[Mapping[str, Any]] | None = None
+    plan: dict[str, Any]
+
+
+class PlanRow(SubmittedRow):
+    """A plan, and what it comes to.
+
+    Attributes
+    ----------
+    cost_usd, objective : float
+        Cost and objective of the plan.
+    makespan_s : int
+        Its makespan.
+    """
+
+    cost_usd: float
+    makespan_s: int
+    objective: float
+
+
+class DaysRow(SubmittedRow):
+    """Days of a plan under a policy, and what they come to.
+
+    Attributes
+    ----------
+    scenario : str
+        Of the days.
+    policy : str
+        Name of the policy; one of spotbag's own has the days replayed.
+    late_days : int
+        Days that miss the deadline.
+    cost_usd : list of float
+        Of each day; null of one on which tasks are not done.
+    traces : list of mapping
+        Records of the days' traces, of the format ``spotbag.trace/2``.
+    """
+
+    scenario: str
+    policy: str
+    late_days: int
+    cost_usd: list[float | None]
+    traces: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +121,10 @@ class CheckedRow:
     ----------
     source : str
         File and line.
-    entry, instance, scenario, days : str
+    suite, entry, instance, scenario, days : str
         What it is of; ``days`` is the set of the suite that the days are.
+    seed : int
+        Of the run.
     value : float or None
         What it counts, worked out anew, less is better: the objective of the plan, or the mean cost of the days with
         what late ones count more. None if the row is refused.
@@ -99,10 +135,12 @@ class CheckedRow:
     """
 
     source: str
+    suite: str = ""
     entry: str = ""
     instance: str = ""
     scenario: str = ""
     days: str = ""
+    seed: int = 0
     value: float | None = None
     late_days: int = 0
     reason: str = ""
@@ -111,10 +149,30 @@ class CheckedRow:
 # ---------------------------------------------------------------------------- making
 
 
-def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") -> Iterator[str]:
-    """Yield the lines of a submission, made of the rows of an experiment and its plans; days are replayed again.
+class _Run(msgspec.Struct, frozen=True):
+    """A row of an experiment: fields of a plan, or of days of one."""
 
-    Rows of other instances than those of the suite, of bounds and without a plan are left out.
+    cell: str
+    instance: str
+    method: str = ""
+    seed: int = 0
+    status: str = ""
+    policy: str = ""
+    scenario: str = ""
+    days_seed: int = 0
+    first_day: int = 0
+    n_days: int = 0
+    late_days: int | None = None
+    cost_usd: float | list[float | None] | None = None
+    makespan_s: int | list[int | None] | None = None
+    objective: float | None = None
+
+
+def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") -> Iterator[tuple[str, CheckedRow]]:
+    """Yield the lines of a submission, made of the rows of an experiment and its plans, each with its check.
+
+    Days are replayed again. Rows of other instances than those of the suite, of bounds, of the on-demand baseline,
+    which meets no day, and without a plan are left out.
 
     Parameters
     ----------
@@ -128,143 +186,175 @@ def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") 
     Raises
     ------
     InputError
-        If it holds no experiment, or there is no such suite.
+        If it holds no experiment, or lines or plans that are none; if there is no such suite.
     """
+    read_about(folder)
     found = find_suite(suite)
     head = {"format": SUBMISSION_FORMAT, "suite": suite, "suite_sha256": found.sha256}
-    plans: dict[tuple[str, str, int], str] = {}
-    for _, row in read_rows(folder, dict):
-        if row["instance"] not in found.instances or row.get("policy") == CLAIRVOYANT:
+    plans: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for number, row in read_rows(folder, _Run):
+        key, entry, made = (row.instance, row.method, row.seed), f"{name}{row.method}", _OF_PLAN
+        if row.instance not in found.instances or row.policy == CLAIRVOYANT or is_baseline(row.policy):
             continue
-        key = row["instance"], row["method"], row["seed"]
-        about = head | {"entry": f"{name}{row['method']}", "instance": row["instance"], "seed": row["seed"]}
-        if not row.get("policy"):
-            path = os.path.join(folder, PLANS, f"{row['cell']}.json")
-            if os.path.isfile(path):
-                plans[key] = read_text(path)
-                values = {field: row[field] for field in ("cost_usd", "makespan_s", "objective")}
-                yield json.dumps(about | values | {"plan": json.loads(plans[key])})
-        elif key in plans and row.get("status") == "replayed":
-            days = {field: row[field] for field in ("scenario", "policy", "late_days", "cost_usd")}
-            about["entry"] += f" under {row['policy']}"
-            yield json.dumps(about | days | {"traces": list(_traces(found, plans[key], row))})
+        path = Path(folder, PLANS, f"{row.cell}.json")
+        if not row.policy and path.is_file():
+            plans[key] = parse_json(read_text(path), str(path))
+        elif row.status == "replayed" and key in plans:
+            entry, made = f"{entry} under {row.policy}", _OF_DAYS
+        else:
+            continue
+        about = {"entry": entry, "instance": row.instance, "seed": row.seed, "plan": plans[key]}
+        document = head | {field: getattr(row, field) for field in made} | about
+        if row.policy:
+            document["traces"] = list(trace_records(_traces(found, plans[key], row)))
+        line = json.dumps(document)
+        yield line, checked_row(line, f"{Path(folder, ROWS)}, line {number}")
 
 
-def _traces(suite: SuiteDocument, plan: str, row: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the records of the traces of the days of a row."""
-    document = parse_schedule_document(plan)
-    instance = with_d_spot(suite.instance(row["instance"]), made_for_s=document.d_spot_s)
-    ready, scenario = checked(schedule_of_document(document, instance)), find_scenario(row["scenario"])
-    days = range(row["first_day"], row["first_day"] + row["n_days"])
-    replayed = partial(trace_day, ready, row["policy"], cloud=cloud_of(instance, row["scenario"]), law=scenario.law)
-    traces = (replayed(scenario.day(instance, row["days_seed"], day), day=day)[1] for day in days)
-    return map(json.loads, trace_lines(traces))
+def _traces(suite: SuiteDocument, plan: Mapping[str, Any], row: _Run) -> Iterator[Trace]:
+    """Yield the traces of the days of a row."""
+    instance, scenario = suite.instance(row.instance), find_scenario(row.scenario)
+    ready = checked(schedule_of_document(schedule_document_of(plan), instance))
+    replayed = partial(trace_day, ready, row.policy, cloud=cloud_of(instance, row.scenario), law=scenario.law)
+    for day in range(row.first_day, row.first_day + row.n_days):
+        yield replayed(scenario.day(instance, row.days_seed, day), day=day)[1]
 
 
 # ---------------------------------------------------------------------------- checking
 
 
-def check_submission(path: str | os.PathLike[str]) -> list[CheckedRow]:
-    """Check the rows of a submission, each by itself.
+def check_submissions(paths: Iterable[str | os.PathLike[str]]) -> list[CheckedRow]:
+    """Check the rows of submissions, each by itself; of two rows of the same, the second is refused.
 
     Parameters
     ----------
-    path : path
-        A file of lines; ``-`` for standard input.
+    paths : iterable of path
+        Files of lines; ``-`` for standard input.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or is empty.
+        If a file cannot be read, is empty, or has no line that is a row.
     """
-    source, lines = source_name(path), read_text(path).splitlines()
-    return [checked_row(line, f"{source}, line {number}") for number, line in enumerate(lines, start=1)]
+    rows: list[CheckedRow] = []
+    first: dict[tuple[Any, ...], str] = {}
+    for path in paths:
+        source = source_name(path)
+        of_file = [checked_row(line, f"{source}, line {number}") for number, line in numbered_lines(read_text(path))]
+        if not any(row.entry for row in of_file):
+            raise input_error(source, f"holds no row of a submission; {of_file[0].reason}")
+        rows += of_file
+    for place, row in enumerate(rows):
+        key = row.suite, row.entry, row.instance, row.scenario, row.days, row.seed
+        if row.reason:
+            continue
+        if key in first:
+            reason = f"is a second row of {row.entry!r} with seed {row.seed} on the same; the first is {first[key]}"
+            rows[place] = replace(row, value=None, late_days=0, reason=reason)
+        first.setdefault(key, row.source)
+    return rows
 
 
 def checked_row(text: str, source: str) -> CheckedRow:
     """Check a row; what is wrong with it is the reason for which it is refused."""
-    about: dict[str, Any] = {"source": source}
+    found = CheckedRow(source)
     try:
-        row = validate_record(SubmittedRow, parse_json(text, source), source)
-        about |= {"entry": row.entry, "instance": row.instance, "scenario": row.scenario}
+        document = parse_json(text, _ROW)
+        check_format(document, SUBMISSION_FORMAT, _ROW)
+        row = validate_record(DaysRow if "traces" in document else PlanRow, document, _ROW)
+        scenario = row.scenario if isinstance(row, DaysRow) else ""
+        found = CheckedRow(source, row.suite, row.entry, row.instance, scenario, seed=row.seed)
         suite = find_suite(row.suite)
         if row.suite_sha256 != suite.sha256:
             rule = f"is not that of {suite.name}, {suite.sha256[:12]}...: the row is of another version of the suite"
-            raise InputError(source, [Issue("", rule, "suite_sha256", row.suite_sha256)])
-        if (row.plan is None) == (row.traces is None):
-            raise input_error(source, "must have a plan or traces, and not both")
-        return CheckedRow(**about, **(_of_plan if row.traces is None else _of_days)(row, suite, source))
+            raise InputError(_ROW, [Issue("", rule, "suite_sha256", row.suite_sha256)])
+        instance = suite.instance(row.instance)
+        plan, report = _checked_plan(row, instance)
+        if isinstance(row, DaysRow):
+            return _of_days(row, suite, checked(schedule_of_document(plan, instance)), found)
+        _demand_same({name: (getattr(row, name), getattr(report, name)) for name in _OF_PLAN})
+        return replace(found, value=report.objective)
     except SpotbagError as error:
-        return CheckedRow(**about, reason=str(error))
+        return replace(found, reason=str(error))
 
 
-def _of_plan(row: SubmittedRow, suite: SuiteDocument, source: str) -> dict[str, Any]:
-    """Figures of a plan."""
-    instance = suite.instance(row.instance)
-    document = parse_schedule_document(json.dumps(row.plan), source)
+def _checked_plan(row: SubmittedRow, instance: Instance) -> tuple[ScheduleDocument, CheckReport]:
+    """Return the plan of a row, and what the checker found of it."""
+    document = schedule_document_of(row.plan, _PLAN)
     if document.instance != instance.name:
-        raise input_error(source, f"has a plan of another bag, {document.instance!r}, not of {instance.name!r}")
+        raise SpotbagError(f"has a plan of another bag, {document.instance!r}, not of {instance.name!r}")
     report = check(instance, document)
     if not report.feasible:
         said = report.violations[0] if report.violations else "it has late tasks"
-        raise input_error(source, f"has a plan that cannot be carried out: {said}")
-    found = {"cost_usd": report.cost_usd, "makespan_s": report.makespan_s, "objective": report.objective}
-    _demand_same(source, {name: (getattr(row, name), value) for name, value in found.items()})
-    return {"value": report.objective}
+        raise SpotbagError(f"has a plan that cannot be carried out: {said}")
+    return document, report
 
 
-def _of_days(row: SubmittedRow, suite: SuiteDocument, source: str) -> dict[str, Any]:
-    """Figures of days: as many as a set of the suite has, each audited."""
-    traces = parse_traces("\n".join(map(json.dumps, row.traces or ())), source)
-    instance = suite.instance(row.instance)
-    events = [trace.run["timeline"]["events"] for trace in traces]
-    days = suite.set_of_days(row.instance, row.scenario, days_sha256(events))
-    for number, (trace, report) in enumerate(
-        zip(traces, audit_traces(traces, given=_given(instance, traces)), strict=True)
-    ):
-        _demand_rules(trace, instance, row, f"{source}, day {number}")
-        if report.findings:
-            raise input_error(f"{source}, day {number}", f"cannot have happened so: {report.findings[0].message}")
-    costs = [trace.end["cost_usd"] if trace.end["makespan_s"] is not None else None for trace in traces]
-    late = sum(_is_late(trace, instance) for trace in traces)
-    if not isinstance(row.cost_usd, list) or len(row.cost_usd) != len(costs):
-        raise input_error(source, f"must have a cost_usd for each of {len(costs)} days")
-    pairs = zip(row.cost_usd, costs, strict=True)
-    _demand_same(
-        source, {"late_days": (row.late_days, late)} | {f"cost_usd[{k}]": pair for k, pair in enumerate(pairs)}
+def _of_days(row: DaysRow, suite: SuiteDocument, plan: CheckedPlan, found: CheckedRow) -> CheckedRow:
+    """Check days: as many as a set of the suite has, each audited, all of the same plan."""
+    instance, traces = plan.instance, traces_of_records(enumerate(row.traces, start=1), _TRACES)
+    if any(trace.of_stream or trace.of_platform or trace.of_execution for trace in traces):
+        raise SpotbagError("has traces of something else than replays of a bag")
+    days = suite.set_of_days(
+        row.instance, row.scenario, days_sha256([trace.run["timeline"]["events"] for trace in traces])
     )
-    usd = [trace.end["cost_usd"] + suite.late_usd[row.instance] * _is_late(trace, instance) for trace in traces]
-    return {"value": math.fsum(usd) / len(usd), "days": days, "late_days": late}
+    rules, replays = _rules(row, plan), row.policy.partition("+")[0] in KIND.built_in
+    for number, (trace, report) in enumerate(zip(traces, audit_traces(traces, given=instance), strict=True)):
+        for name, value in (rules | {"day": number}).items():
+            if trace.run.get(name) != value:
+                said = "" if name == "plan" else f": {trace.run.get(name)}, not {value}"
+                raise SpotbagError(f"day {number} is of another {name}{said}")
+        if report.findings:
+            raise SpotbagError(f"day {number} cannot have happened so: {report.findings[0].message}")
+        if replays:
+            _demand_replayed(trace, row, plan)
+    ends = [trace.end for trace in traces]
+    if len(row.cost_usd) != len(ends):
+        raise SpotbagError(f"must have a cost_usd for each of {len(ends)} days")
+    late = sum(end["makespan_s"] is None or end["makespan_s"] > instance.deadline_s for end in ends)
+    costs = {
+        f"cost_usd[{day}]": (said, None if end["makespan_s"] is None else end["cost_usd"])
+        for day, (said, end) in enumerate(zip(row.cost_usd, ends, strict=True))
+    }
+    _demand_same({"late_days": (row.late_days, late), **costs})
+    usd = math.fsum(end["cost_usd"] for end in ends) + suite.late_usd[row.instance] * late
+    return replace(found, days=days, value=usd / len(ends), late_days=late)
 
 
-def _given(instance: Instance, traces: Sequence[Trace]) -> Instance:
-    """The instance with the D_spot that the plan of the traces was made for, which is the method's own choice."""
-    d_spot_s = traces[0].instance.get("d_spot_s")
-    return instance if d_spot_s is None else instance.replace(d_spot_s=d_spot_s)
+def _rules(row: DaysRow, plan: CheckedPlan) -> dict[str, Any]:
+    """Return fields that the records of all days must have: plan and policy of the row, the cloud of the scenario.
+
+    The on-demand baseline, which meets no day, is the one replay without hibernation.
+    """
+    cloud = cloud_of(plan.instance, row.scenario)
+    return {
+        "plan": trace_day(plan, "static")[1].run["plan"],
+        "policy": row.policy,
+        "cloud": {"name": cloud.name, "interruption": cloud.interruption, "notice_s": cloud.notice_s},
+        "billing": billing_record(cloud.billing),
+        "hibernation": True,
+    }
 
 
-def _demand_rules(trace: Trace, instance: Instance, row: SubmittedRow, source: str) -> None:
-    """Refuse a trace of another cloud or policy than it must be, or of a baseline that the day does not meet."""
-    cloud = cloud_of(instance, row.scenario)
-    rules = {"name": cloud.name, "interruption": cloud.interruption, "notice_s": cloud.notice_s}
-    wanted = {"policy": row.policy, "cloud": rules, "billing": billing_record(cloud.billing), "hibernation": True}
-    for name, value in wanted.items():
-        if trace.run.get(name) != value:
-            raise input_error(source, f"is of another {name}: {trace.run.get(name)}, not {value}")
+def _demand_replayed(trace: Trace, row: DaysRow, plan: CheckedPlan) -> None:
+    """Refuse a day that comes to something else under the policy of spotbag that it names."""
+    day, law = trace.run["day"], find_scenario(row.scenario).law
+    timeline = timeline_of_document({"format": TIMELINE_FORMAT, **trace.run["timeline"]}, _TRACES)
+    outcome, _ = trace_day(plan, row.policy, timeline, cloud=cloud_of(plan.instance, row.scenario), day=day, law=law)
+    for name in ("cost_usd", "makespan_s"):
+        if not _same(trace.end[name], getattr(outcome, name)):
+            said = f"has {name} {trace.end[name]}, but {row.policy} comes to {getattr(outcome, name)}"
+            raise SpotbagError(f"day {day} {said}")
 
 
-def _is_late(trace: Trace, instance: Instance) -> bool:
-    makespan_s = trace.end["makespan_s"]
-    return makespan_s is None or makespan_s > instance.deadline_s
-
-
-def _demand_same(source: str, pairs: Mapping[str, tuple[float | None, float | None]]) -> None:
+def _demand_same(pairs: Mapping[str, tuple[float | None, float | None]]) -> None:
     """Refuse a row that says something else than was found."""
     for name, (said, found) in pairs.items():
-        same = (
-            said == found
-            if said is None or found is None
-            else math.isclose(said, found, rel_tol=SAME_COST, abs_tol=1e-9)
-        )
-        if not same:
-            raise input_error(source, f"says {name} {said}, but comes to {found}")
+        if not _same(said, found):
+            raise SpotbagError(f"says {name} {said}, but comes to {found}")
+
+
+def _same(said: float | None, found: float | None) -> bool:
+    if said is None or found is None:
+        return said is found
+    return math.isclose(said, found, rel_tol=SAME_COST, abs_tol=1e-9)

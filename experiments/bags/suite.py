@@ -28,7 +28,7 @@ from ...replay.bags.plan_choice import price_of_a_late_day_usd
 from ...replay.bags.runs import chosen_cloud
 from ...solvers.bags.solve import solve
 from ...traces.trace import document_sha256
-from .specification import Specification, read_specification
+from .specification import read_specification
 
 SUITE_FORMAT: Literal["spotbag.suite/1"] = "spotbag.suite/1"
 ENDING = ".json"
@@ -61,7 +61,7 @@ class SuiteDocument(Record):
     name : str
         Its name, with its version.
     instances : mapping of str to str
-        Digest of each instance.
+        Digest of each instance, with D_spot.
     late_usd : mapping of str to float
         What a late day counts more: ten times what the bag costs on demand, by a plan of the greedy.
     days : mapping of str to SuiteDays
@@ -113,10 +113,10 @@ class SuiteDocument(Record):
 
 @cache
 def _frozen_instance(name: str, digest: str) -> Instance:
-    instance = library_instance(name)
+    instance = with_d_spot(library_instance(name))
     if document_sha256(instance.to_document()) != digest:
         raise SpotbagError(f"{name}: the instance of this version of spotbag is another one than that of the suite")
-    return with_d_spot(instance)
+    return instance
 
 
 def suite_names() -> list[str]:
@@ -179,7 +179,8 @@ def freeze(name: str, held_out_seed: int | None = None) -> SuiteDocument:
     settings = asked.days
     if settings is None:
         raise SpotbagError(f"{name} asks for no days: a suite has some")
-    instances = {label: library_instance(label) for label in _labels(asked)}
+    labels = dict.fromkeys(cell.source.label for cell in asked.cells(Path())[0])
+    instances = {label: with_d_spot(library_instance(label)) for label in labels}
     days = {}
     for set_name, seed in (("open", settings.seed), ("held-out", held_out_seed)):
         if seed is None:
@@ -188,19 +189,15 @@ def freeze(name: str, held_out_seed: int | None = None) -> SuiteDocument:
             day_key(label, scenario): days_sha256([event_documents(day) for day in drawn])
             for label, instance in instances.items()
             for scenario in settings.scenarios
-            for drawn in [drawn_days(with_d_spot(instance), scenario, seed, settings.days)]
+            for drawn in [drawn_days(instance, scenario, seed, settings.days)]
         }
         days[set_name] = SuiteDays(seed=seed if set_name == "open" else None, n=settings.days, sha256=digests)
     return SuiteDocument(
         name=name,
         instances={label: document_sha256(instance.to_document()) for label, instance in instances.items()},
-        late_usd={label: _late_usd(with_d_spot(instance)) for label, instance in instances.items()},
+        late_usd={label: _late_usd(instance) for label, instance in instances.items()},
         days=days,
     )
-
-
-def _labels(asked: Specification) -> list[str]:
-    return list(dict.fromkeys(cell.source.label for cell in asked.cells(Path())[0]))
 
 
 def _late_usd(instance: Instance) -> float:

@@ -53,6 +53,8 @@ _PRINTED = {
 """A command that prints each kind; the comparisons with papers are among the tests of ``spotbag bench``, and what is
 served among those of ``spotbag serve``."""
 
+_CODES = {"no-plan": 1, "submission-checked": 1, "suite-ranking": 1, "error": 2}
+
 
 def test_every_command_prints_what_its_schema_says(shell: Shell) -> None:
     shell.run("solve", "tiny/two-cores", "-m", "greedy", "--out", "plan.json")
@@ -61,15 +63,14 @@ def test_every_command_prints_what_its_schema_says(shell: Shell) -> None:
     shell.run("solve", "own.json", "-m", "greedy", "--out", "own-plan.json")
     (shell.folder / "state.json").write_text('{"format": "spotbag.state/1", "instance": "tiny/two-cores"}')
     (shell.folder / "mine.toml").write_text('instances = ["tiny/boot"]\nmethods = ["lpt"]\n')
-    (shell.folder / "rows.jsonl").write_text("{}")  # a row that is refused
+    row = {"format": "spotbag.submission/1", "suite": "suite-0", "suite_sha256": "", "entry": "e", "instance": "i"}
+    row |= {"cost_usd": 1.0, "makespan_s": 1, "objective": 1.0, "plan": {}}  # it is refused
+    (shell.folder / "rows.jsonl").write_text(json.dumps(row))
     begin = {"at": 0, "event": "begin", "format": "spotbag.log/1", "vm": "two-spot-1"}
     (shell.folder / "own.jsonl").write_text(json.dumps(begin))
     assert set(_PRINTED) | {"published-comparison", "serve"} == {*KINDS, "schedule"}
     for kind, words in _PRINTED.items():
-        assert (
-            kind_of(shell.json(*words.split(), code={"no-plan": 1, "submission-checked": 1, "error": 2}.get(kind, 0)))
-            == kind
-        )
+        assert kind_of(shell.json(*words.split(), code=_CODES.get(kind, 0))) == kind
 
 
 def test_a_schema_is_printed_by_the_name_of_what_it_is_of(shell: Shell) -> None:

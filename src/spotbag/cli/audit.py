@@ -11,7 +11,7 @@ from ..core.wording import counted
 from .answers import ABSENT, Answer, Part
 from .arguments import load_instance, load_platform, load_stream
 from .options import argument, json_option, option
-from .progress import busy
+from .progress import NOT_CORRECT, busy
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..traces.trace import Trace
 
 EXAMPLE = "Example:  spotbag audit day.jsonl"
-
-NOT_CORRECT = 1
 
 _SHOWN = 40
 _SHOWN_RUNS = 100

@@ -15,14 +15,11 @@ if TYPE_CHECKING:
     from rich.progress_bar import ProgressBar
 
 
-if TYPE_CHECKING:
-    pass
-
 BAD_INPUT = 2
 INTERRUPTED = 130
-
-
 NO_FEASIBLE_PLAN = 1
+NOT_CORRECT = 1
+"""What was judged is not right."""
 LATE = 3
 """There is a plan, with tasks that are late."""
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import typer
 
+from ..core.errors import input_error
 from ..core.text_files import write_text
 from ..core.text_tables import Table, number, table_of, words
 from ..core.wording import counted
-from .answers import Answer, Part
+from .answers import Answer, Part, Written
 from .arguments import check_output, warn, wrote
 from .completion import names_of
 from .options import adder, argument, json_option, option
+from .progress import NOT_CORRECT
 from .tables import print_table
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ app = typer.Typer(no_args_is_help=True, help="Suites: frozen instances and days,
 
 _command = adder(app, "suite")
 _SUITES = names_of("experiments.bags.suite", "suite_names")
-_REFUSED = 1
 
 
 class SetOfDays(Part):
@@ -71,7 +71,7 @@ class SubmissionChecked(Answer, kind="submission-checked"):
         """Print the rows that are refused, and how many are not."""
         for row in self.rows:
             if row.reason:
-                print(f"refused: {row.reason}")
+                print(f"refused: {row.source}: {row.reason}")
         print(f"{len(self.rows) - self.refused} of {len(self.rows)} rows are what they say")
 
 
@@ -84,7 +84,7 @@ class SuiteRanking(Answer, kind="suite-ranking"):
     def print_text(self) -> None:
         """Print a table of entries and one of pairs for the plans, and for each set of days."""
         for found in self.rankings:
-            print(f"{found.what}: {counted(len(found.instances), 'instance')}" + _aside(found))
+            print(f"{found.suite}, {found.what}: {counted(len(found.instances), 'instance')}" + _aside(found))
             print_table(
                 table_of(
                     found.entries,
@@ -136,14 +136,25 @@ def submit_command(
     suite: str = option("NAME", "Which suite.", ..., completes=_SUITES, show_default=False),
     name: str = option("NAME", "What stands before the names of methods and policies.", ""),
     out: str = option("FILE", "Where the rows go.", ..., show_default=False),
+    as_json: bool = json_option(),
 ) -> None:
-    """Write the rows of an experiment with what they rest on: plans, and traces of the days, replayed again."""
+    """Write the rows of an experiment with what they rest on: plans, and traces of the days, replayed again.
+
+    Each is checked before it is written; rows that 'spotbag suite check' would refuse are left out, with a warning.
+    """
     from ..experiments.bags.submissions import submitted_lines
 
     check_output(out)
     lines = list(submitted_lines(folder, suite, f"{name}: " if name else ""))
-    write_text(out, "".join(f"{line}\n" for line in lines))
-    wrote(out)
+    warnings = tuple(f"{row.source}: left out: {row.reason}" for _, row in lines if row.reason)
+    warn(warnings)
+    if len(warnings) == len(lines):
+        raise input_error(folder, f"has no row that could be submitted for {suite}")
+    write_text(out, "".join(f"{line}\n" for line, row in lines if not row.reason))
+    if as_json:
+        Written(written=(out,), warnings=warnings).print_json()
+    else:
+        wrote(out, counted(len(lines) - len(warnings), "row"))
 
 
 @_command("check", "ours.jsonl")
@@ -152,13 +163,16 @@ def check_command(
 ) -> None:
     """Check each row of submissions: the plan by the checker, the traces by the auditor, the days by their digest.
 
-    Exit code 0: all rows are what they say; 1: some are refused; 2: bad input.
+    Days under a policy of spotbag's own are replayed. Exit code 0: all rows are what they say; 1: some are refused; 2:
+    bad input.
     """
-    rows = _checked(files)
+    from ..experiments.bags.submissions import check_submissions
+
+    rows = check_submissions(files)
     refused = sum(bool(row.reason) for row in rows)
     SubmissionChecked(rows=tuple(rows), refused=refused).show(as_json)
     if refused:
-        raise typer.Exit(_REFUSED)
+        raise typer.Exit(NOT_CORRECT)
 
 
 @_command("rank", "ours.jsonl theirs.jsonl")
@@ -168,19 +182,17 @@ def rank_command(
     """Rank the entries of submissions across instances, by what their rows come to; rows are checked first.
 
     Mean ranks that are more than the critical difference apart (Nemenyi, 5 %) are no chance; pairs are tested by
-    Wilcoxon's signed ranks, with Holm's correction for their number. Refused rows are left out.
+    Wilcoxon's signed ranks, with Holm's correction for their number. Refused rows are left out. Exit code 0: ranked; 1:
+    all rows are refused; 2: bad input.
     """
     from ..experiments.bags.rankings import rankings
+    from ..experiments.bags.submissions import check_submissions
 
-    rows = _checked(files)
+    rows = check_submissions(files)
     refused = sum(bool(row.reason) for row in rows)
     SuiteRanking(refused=refused, rankings=tuple(rankings(rows))).show(as_json)
     if refused:
         rows_are = counted(refused, "row") + (" is" if refused == 1 else " are")
         warn([f"{rows_are} refused, and left out: spotbag suite check {' '.join(files)} says why"])
-
-
-def _checked(files: list[str]) -> list[CheckedRow]:
-    from ..experiments.bags.submissions import check_submission
-
-    return list(chain.from_iterable(map(check_submission, files)))
+    if refused == len(rows):
+        raise typer.Exit(NOT_CORRECT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,14 @@ from spotbag.experiments.bags import submissions
 from spotbag.experiments.bags.rankings import rankings
 from spotbag.experiments.bags.run import run_experiment
 from spotbag.experiments.bags.specification import read_specification
-from spotbag.experiments.bags.submissions import CheckedRow, check_submission, checked_row, submitted_lines
+from spotbag.experiments.bags.submissions import CheckedRow, check_submissions, checked_row, submitted_lines
 from spotbag.experiments.bags.suite import SuiteDocument, drawn_days, find_suite, freeze, suite_names
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.library import library_instance
+from spotbag.replay.bags.plan import checked
+from spotbag.replay.bags.runs import trace_day
+from spotbag.schedules.schedule_files import schedule_document_of, schedule_of_document
+from spotbag.traces.trace import document_sha256
 
 SPEC = """
 instances = ["tiny/two-cores", "tiny/boot", "memory/two-sizes"]
@@ -55,12 +61,17 @@ def small(folder: Path) -> SuiteDocument:
 def lines(folder: Path, small: SuiteDocument, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     suites = {small.name: small, "suite-1": find_suite("suite-1")}
     monkeypatch.setattr(submissions, "find_suite", suites.__getitem__)
-    return list(submitted_lines(folder / "small", small.name, "ours: "))
+    return [line for line, _ in submitted_lines(folder / "small", small.name, "ours: ")]
+
+
+def rows_in(lines: list[str], days: bool, instance: str = "memory/two-sizes") -> list[dict[str, Any]]:
+    """Return the rows of an instance, of days or of plans."""
+    return [row for row in map(json.loads, lines) if ("traces" in row) == days and row["instance"] == instance]
 
 
 def changed(lines: list[str], days: bool, change: Change, instance: str = "memory/two-sizes") -> CheckedRow:
     """Check the first row of an instance, of days or a plan, with a change."""
-    row = next(row for row in map(json.loads, lines) if bool(row.get("traces")) == days and row["instance"] == instance)
+    row = rows_in(lines, days, instance)[0]
     change(row)
     return checked_row(json.dumps(row), "mine, line 1")
 
@@ -83,7 +94,7 @@ def test_held_out_days_are_known_by_their_digest(folder: Path, lines: list[str],
     assert small.days["held-out"].seed is None
     assert str(HELD_OUT) not in json.dumps(small.model_dump(mode="json")["days"]["held-out"]["seed"])
     held_out = submitted_lines(folder / "held-out", small.name)
-    assert {row.days for row in (checked_row(line, "a line") for line in held_out)} == {"", "held-out"}
+    assert {(row.days, row.reason) for _, row in held_out} == {("", ""), ("held-out", "")}
 
 
 def _cheaper(row: dict[str, Any]) -> None:
@@ -129,15 +140,15 @@ def _as_another_instance(row: dict[str, Any]) -> None:
         (False, _tasks_of_another_bag, "cannot be carried out"),
         (False, lambda row: row.update(suite_sha256="0" * 64), "another version of the suite"),
         (False, lambda row: row.update(instance="hads/J60"), "is no instance of the suite"),
-        (False, lambda row: row.pop("plan"), "must have a plan or traces"),
-        (True, lambda row: row.update(plan={}), "must have a plan or traces"),
+        (False, lambda row: row.pop("plan"), "plan is missing"),
+        (True, lambda row: row.update(plan={}), "the plan: "),
         (True, _cheaper_days, "says cost_usd[1]"),
         (True, lambda row: row["cost_usd"].pop(), "must have a cost_usd for each of 3 days"),
         (True, lambda row: row.update(late_days=3), "says late_days 3"),
-        (True, _cheaper_trace, "day 0: cannot have happened so"),
+        (True, _cheaper_trace, "day 0 cannot have happened so"),
         (True, _without_an_interruption, "are not those of the suite: their digest is another one"),
         (True, lambda row: row.update(scenario="hads/sc1"), "has no days of memory/two-sizes hads/sc1"),
-        (True, lambda row: row.update(policy="on-time"), "is of another policy: hads, not on-time"),
+        (True, lambda row: row.update(policy="on-time"), "day 0 is of another policy: hads, not on-time"),
         (True, lambda row: row.update(traces=row["traces"][:1]), "it is cut short"),
         (True, lambda row: row.pop("cost_usd"), "cost_usd is missing"),
     ],
@@ -158,35 +169,147 @@ def test_a_plan_of_another_bag_is_refused_also_under_the_name_of_this_one(lines:
             assert "cannot be carried out" in row.reason
 
 
+def test_costs_of_a_plan_in_a_list_are_refused(lines: list[str]) -> None:
+    row = changed(lines, False, lambda row: row.update(cost_usd=[row["cost_usd"]]))
+    assert "cost_usd (an array) must be a number" in row.reason
+
+
+def test_a_plan_with_the_fields_of_days_is_refused(lines: list[str]) -> None:
+    """It was another instance of the ranking, so that all entries had none in common."""
+    row = changed(lines, False, lambda row: row.update(scenario="hads/sc2", policy="zz", late_days=77))
+    assert "scenario is an unknown key" in row.reason
+
+
+def test_a_row_without_a_format_is_refused(lines: list[str]) -> None:
+    assert '"format" is missing' in changed(lines, False, lambda row: row.pop("format")).reason
+
+
+@pytest.mark.parametrize("keys", [{"seed": 1, "jobs": []}, {"began_at": 0.0}])
+def test_days_of_a_stream_or_an_execution_are_refused(
+    lines: list[str], keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_others(records: object, source: str) -> list[Any]:
+        traces = read(records, source)
+        traces[0].run.pop("timeline")
+        traces[0].run.update(keys)
+        return traces
+
+    read: Any = submissions.traces_of_records
+    monkeypatch.setattr(submissions, "traces_of_records", of_others)
+    assert "something else than replays of a bag" in changed(lines, True, lambda row: None).reason
+
+
+def test_another_plan_on_each_day_is_refused(lines: list[str]) -> None:
+    """The better of two plans, chosen when the day was known."""
+    row, other = rows_in(lines, True)
+    ends = [[at for at, record in enumerate(each["traces"]) if record["record"] == "end"] for each in (row, other)]
+    row["traces"][: ends[0][0] + 1] = other["traces"][: ends[1][0] + 1]
+    row["cost_usd"][0] = other["cost_usd"][0]
+    assert "day 0 is of another plan" in checked_row(json.dumps(row), "a line").reason
+
+
+def test_days_of_a_policy_under_the_name_of_another_are_refused(lines: list[str], small: SuiteDocument) -> None:
+    [row, _] = rows_in(lines, True)
+    instance = small.instance(row["instance"])
+    plan = checked(schedule_of_document(schedule_document_of(row["plan"]), instance))
+
+    def renamed(row: dict[str, Any], policy: str) -> CheckedRow:
+        for record in row["traces"]:
+            record.update({"policy": policy} if record["record"] == "run" else {})
+        return checked_row(json.dumps(row | {"policy": policy}), "a line")
+
+    [days] = [drawn_days(instance, "hads/sc2", 5, 3)]
+    traces = [trace_day(plan, "burst-hads", day, day=number)[1] for number, day in enumerate(days)]
+    row["traces"] = [dict(record) for record in submissions.trace_records(traces)]
+    row["cost_usd"] = [trace.end["cost_usd"] for trace in traces]
+    row["late_days"] = sum((trace.end["makespan_s"] or math.inf) > instance.deadline_s for trace in traces)
+    assert renamed(row, "burst-hads").reason == ""
+    assert ", but hads comes to" in renamed(row, "hads").reason
+    assert renamed(row, "theirs").reason == ""  # nobody here knows what it does
+
+
+def test_days_of_another_d_spot_are_refused(lines: list[str]) -> None:
+    def late_spot_vms(row: dict[str, Any]) -> None:
+        header = row["traces"][0]
+        header["instance"]["d_spot_s"] += 1
+        header["sha256"] = document_sha256(header["instance"])
+
+    assert "cannot have happened so: d_spot_s is" in changed(lines, True, late_spot_vms).reason
+
+
+def test_days_in_another_order_of_numbers_are_refused(lines: list[str]) -> None:
+    """A policy that draws could have the number of the day that suits it."""
+    row = changed(lines, True, lambda row: row["traces"][1].update(day=9))
+    assert "day 0 is of another day: 9, not 0" in row.reason
+
+
+def test_instances_are_frozen_with_their_d_spot(small: SuiteDocument) -> None:
+    for label, digest in small.instances.items():
+        assert digest == document_sha256(with_d_spot(library_instance(label)).to_document())
+
+
 def test_the_baseline_on_demand_is_no_entry(folder: Path, small: SuiteDocument, lines: list[str]) -> None:
     del lines
     text = SPEC.replace('"hads", "clairvoyant"', '"on-demand"')
     (folder / "baseline.toml").write_text(text, encoding="utf-8")
     asked, files = read_specification(str(folder / "baseline.toml"))
     run_experiment(asked, folder / "baseline", files_from=files)
-    rows = [checked_row(line, "a line") for line in submitted_lines(folder / "baseline", small.name)]
-    assert all(not row.scenario or "are not those of the suite" in row.reason for row in rows)  # it meets no day
+    rows = [row for _, row in submitted_lines(folder / "baseline", small.name)]
+    assert [(row.scenario, row.reason) for row in rows] == [("", "")] * 6  # it meets no day
 
 
 def test_days_of_another_seed_are_refused(folder: Path, small: SuiteDocument, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan is right, the traces are what an engine makes, but the days are others."""
     other = small.model_copy(update={"days": {"open": small.days["open"]}})
     monkeypatch.setattr(submissions, "find_suite", {small.name: other}.__getitem__)
-    for line in submitted_lines(folder / "held-out", small.name):
-        row = checked_row(line, "a line")
+    for _, row in submitted_lines(folder / "held-out", small.name):
         assert row.reason == "" if row.scenario == "" else "their digest is another one" in row.reason
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("rows.jsonl", "{}\n", "line 1: is not a row"),
+        ("plans/{cell}.json", "{\n", "{cell}.json: is not JSON"),
+        ("experiment.json", "{}", '"format" is missing'),
+    ],
+)
+def test_broken_files_of_an_experiment_are_named(
+    folder: Path, small: SuiteDocument, lines: list[str], tmp_path: Path, file: str, text: str, said: str
+) -> None:
+    del lines
+    shutil.copytree(folder / "small", tmp_path / "mine")
+    cell = json.loads((folder / "small" / "rows.jsonl").read_text(encoding="utf-8").splitlines()[0])["cell"]
+    (tmp_path / "mine" / file.format(cell=cell)).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=said.format(cell=cell)):
+        list(submitted_lines(tmp_path / "mine", small.name))
+
+
 def test_a_row_of_no_suite_and_lines_that_are_no_rows_are_refused(tmp_path: Path) -> None:
-    row = {"suite": "suite-0", "suite_sha256": "0" * 64, "entry": "x", "instance": "hads/J60", "cost_usd": 1.0}
+    head = {"format": "spotbag.submission/1", "suite": "suite-0", "suite_sha256": "0" * 64, "entry": "a\u2028b"}
+    row = head | {"instance": "hads/J60", "cost_usd": 1.0, "makespan_s": 1, "objective": 1.0, "plan": {}}
     path = tmp_path / "mine.jsonl"
-    path.write_text(json.dumps(row) + "\n{\n[]\n", encoding="utf-8")
-    unknown, *broken = check_submission(path)
+    path.write_text(json.dumps(row, ensure_ascii=False) + "\n\n{\n[]\n", encoding="utf-8")
+    unknown, *broken = check_submissions([path])
     assert "is unknown (known: suite-1" in unknown.reason
+    assert [one.source for one in broken] == [f"{path}, line 3", f"{path}, line 4"]
     assert all(one.reason for one in broken)
-    path.write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match="is empty"):
-        check_submission(path)
+
+
+@pytest.mark.parametrize(("text", "said"), [("", "is empty"), ("hello\n{}\n", "holds no row of a submission; the row")])
+def test_a_file_without_a_row_is_no_submission(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        check_submissions([path])
+
+
+def test_a_second_row_of_the_same_is_refused(lines: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    rows = check_submissions([path, path])
+    assert [bool(row.reason) for row in rows] == [False] * len(lines) + [True] * len(lines)
+    assert f"the first is {path}, line 1" in rows[len(lines)].reason
 
 
 @pytest.mark.parametrize("name", suite_names())
@@ -215,8 +338,11 @@ def test_days_are_drawn_as_the_cloud_has_them() -> None:
 # ---------------------------------------------------------------------------- rankings
 
 
-def row_of(entry: str, instance: str, value: float | None, days: str = "") -> CheckedRow:
-    return CheckedRow("a line", entry, instance, "sc" if days else "", days, value, reason="" if value else "why")
+def row_of(
+    entry: str, instance: str, value: float | None, days: str = "", late_days: int = 0, suite: str = "s"
+) -> CheckedRow:
+    about = {"suite": suite, "entry": entry, "instance": instance, "scenario": "sc" if days else "", "days": days}
+    return CheckedRow("a line", **about, value=value, late_days=late_days, reason="why" if value is None else "")
 
 
 def test_entries_are_ranked_by_hand() -> None:
@@ -236,7 +362,7 @@ def test_entries_are_ranked_by_hand() -> None:
     assert found.friedman_p == pytest.approx(friedmanchisquare(*values.values()).pvalue)
     pairs = {(pair.better, pair.other): pair for pair in found.pairs}
     assert (pairs["a", "b"].wins, pairs["a", "b"].ties, pairs["a", "b"].losses) == (2, 1, 1)
-    logs = np.round(np.log(np.array(values["a"]) / np.array(values["c"])), 9)
+    logs = np.log(values["a"]) - np.log(values["c"])
     assert pairs["a", "c"].p_value == pytest.approx(wilcoxon(logs).pvalue)
     assert [pair.apart for pair in found.pairs] == [False, False, False]
     tests = [pair.p_value for pair in found.pairs if pair.p_value is not None]
@@ -250,6 +376,47 @@ def test_days_are_ranked_apart_and_equals_share_their_ranks() -> None:
     assert [one.mean_rank for one in days.entries] == [1.5, 1.5]
     assert (days.pairs[0].p_value, days.pairs[0].ties) == (None, 3)
     assert (plans.what, plans.pairs) == ("plans", ())
+
+
+def test_ties_are_the_same_in_ranks_pairs_and_friedmans_test() -> None:
+    """Costs that differ by less than sums in another order are equal; small ones that do not are not."""
+    less = {"a": 1.0, "b": 1.0 + 1e-9, "c": 1.0 + 3e-9}
+    [found] = rankings(row_of(entry, f"i{k}", value) for entry, value in less.items() for k in range(3))
+    assert [(one.mean_rank, one.best, one.above_percent) for one in found.entries] == [(2.0, 3, 0.0)] * 3
+    assert [(pair.ties, pair.p_value) for pair in found.pairs] == [(3, None)] * 3
+    assert found.friedman_p is None
+    small = {"a": 1e-9, "b": 1.4e-9}
+    [found] = rankings(row_of(entry, f"i{k}", value) for entry, value in small.items() for k in range(3))
+    assert [(one.mean_rank, one.best) for one in found.entries] == [(1.0, 3), (2.0, 0)]
+    assert found.pairs[0].wins == 3
+
+
+def test_late_days_are_those_of_the_instances_that_are_compared() -> None:
+    rows = [row_of("a", "i0", 1.0, "open", 2), row_of("a", "i1", 1.0, "open", 5), row_of("b", "i0", 2.0, "open", 1)]
+    [found] = rankings(rows)
+    assert [(one.entry, one.late_days) for one in found.entries] == [("a", 2), ("b", 1)]
+
+
+def test_rows_of_two_suites_are_ranked_apart() -> None:
+    found = rankings([row_of("a", "i0", 1.0), row_of("b", "i0", 2.0, suite="t")])
+    assert [(one.suite, [entry.entry for entry in one.entries]) for one in found] == [("s", ["a"]), ("t", ["b"])]
+
+
+def test_entries_without_a_common_instance_are_named() -> None:
+    rows = [row_of("a", "i0", 1.0), row_of("a", "i1", 1.0), row_of("b", "i0", 2.0), row_of("c", "i1", 2.0)]
+    with pytest.raises(InputError, match="s, plans: no instance has a row of each entry; 'b' lacks 1 of 2, 'c' lacks"):
+        rankings(rows)
+
+
+def test_pairs_are_compared_on_all_instances_that_both_have() -> None:
+    rows = [row_of(entry, f"i{k}", value) for entry, value in (("a", 1.0), ("b", 2.0)) for k in range(4)]
+    [found] = rankings([*rows, row_of("c", "i0", 3.0)])
+    assert found.instances == ("i0",)
+    assert {(pair.better, pair.other): pair.wins for pair in found.pairs} == {
+        ("a", "b"): 4,
+        ("a", "c"): 1,
+        ("b", "c"): 1,
+    }
 
 
 def test_holm_by_hand() -> None:
