@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import fmean
 from typing import TypeAlias
 
@@ -15,6 +16,9 @@ from ...core.errors import input_error
 from ...core.quantities import SAME_COST
 from ...core.statistics import CONFIDENCE, holm_adjusted
 from .submissions import CheckedRow
+
+_LEAST_VALUE = 1e-9
+"""What a run that costs nothing counts: there are no ratios to 0."""
 
 _Values: TypeAlias = Mapping[str, float]
 """Values of entries on an instance, by their names; those that count as equal are equal."""
@@ -131,14 +135,15 @@ def _ranking(suite: str, what: str, rows: Sequence[CheckedRow]) -> Ranking:
         said = ", ".join(f"{name!r} lacks {n} of {len(table)}" for name, n in lacking.items() if n)
         raise input_error(f"{suite}, {what}", f"no instance has a row of each entry; {said}")
     values = np.array([[table[place][name] for name in names] for place in common])
-    ranks, least = rankdata(values, axis=1), values.min(axis=1, keepdims=True)
-    mean_ranks = dict(zip(names, ranks.mean(axis=0).tolist(), strict=True))
-    costly = (least > 0).ravel()
-    above = np.exp(np.log(values[costly] / least[costly]).mean(axis=0)) - 1 if costly.any() else np.zeros(len(names))
-    best = (values == least).sum(axis=0)
-    late = {name: sum(row.late_days for row in rows if row.entry == name and _place(row) in common) for name in names}
+    ranks, ratios = rankdata(values, axis=1), values / values.min(axis=1, keepdims=True)
     entries = [
-        RankedEntry(name, mean_ranks[name], int(best[k]), 100 * float(above[k]), late[name])
+        RankedEntry(
+            entry=name,
+            mean_rank=float(ranks[:, k].mean()),
+            best=int((ratios[:, k] == 1).sum()),
+            above_percent=100 * math.expm1(float(np.log(ratios[:, k]).mean())),
+            late_days=sum(row.late_days for row in rows if row.entry == name and _place(row) in common),
+        )
         for k, name in enumerate(names)
     ]
     entries.sort(key=lambda entry: entry.mean_rank)
@@ -173,7 +178,7 @@ def _table(rows: Iterable[CheckedRow]) -> dict[str, _Values]:
     table: dict[str, _Values] = {}
     for place, by_entry in found.items():
         least, values = -math.inf, dict[str, float]()
-        for value, entry in sorted((fmean(each), entry) for entry, each in by_entry.items()):
+        for value, entry in sorted((max(fmean(each), _LEAST_VALUE), entry) for entry, each in by_entry.items()):
             if not math.isclose(value, least, rel_tol=SAME_COST):
                 least = value
             values[entry] = least
@@ -186,15 +191,8 @@ def _pairs(
 ) -> tuple[EntryPair, ...]:
     from scipy.stats import wilcoxon
 
-    pairs = [(one, other) for number, one in enumerate(entries) for other in entries[number + 1 :]]
-    logs = [
-        [
-            _log_ratio(values[one.entry], values[other.entry])
-            for values in table.values()
-            if {one.entry, other.entry} <= values.keys()
-        ]
-        for one, other in pairs
-    ]
+    pairs = list(combinations(entries, 2))
+    logs = [_log_ratios(one.entry, other.entry, table.values()) for one, other in pairs]
     tests = [float(wilcoxon(each).pvalue) if any(each) else 1.0 for each in logs]
     return tuple(
         EntryPair(
@@ -211,6 +209,7 @@ def _pairs(
     )
 
 
-def _log_ratio(one: float, other: float) -> float:
-    """Logarithm of a ratio; of values that are not above 0, the sign of their difference."""
-    return math.log(one) - math.log(other) if min(one, other) > 0 else float(one > other) - float(one < other)
+def _log_ratios(one: str, other: str, table: Iterable[_Values]) -> list[float]:
+    """Logarithms of the ratios of two entries on the instances that both have."""
+    both = [values for values in table if one in values and other in values]
+    return [math.log(values[one]) - math.log(values[other]) for values in both]

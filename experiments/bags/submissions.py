@@ -11,11 +11,9 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
 from pydantic import Field
 
 from ...audits.auditor import audit_traces
@@ -26,18 +24,18 @@ from ...core.quantities import SAME_COST
 from ...core.records import Record, validate_record
 from ...core.text_files import read_text, source_name
 from ...instances.bags.scenarios import find_scenario
-from ...instances.bags.timeline import TIMELINE_FORMAT, timeline_of_document
+from ...instances.bags.timeline import TIMELINE_FORMAT, Timeline, timeline_of_document
 from ...instances.instance import Instance
 from ...replay.bags.plan import CheckedPlan, checked
 from ...replay.bags.policies import KIND
-from ...replay.bags.record import billing_record
 from ...replay.bags.runs import is_baseline, trace_day
 from ...schedules.documents import ScheduleDocument
 from ...schedules.schedule_files import schedule_document_of, schedule_of_document
 from ...traces.files import numbered_lines, trace_records, traces_of_records
 from ...traces.trace import Trace
+from .results import MethodRow
 from .rows import CLAIRVOYANT, PLANS, ROWS, read_about, read_rows
-from .suite import SuiteDocument, cloud_of, days_sha256, find_suite
+from .suite import SuiteDocument, cloud_of, days_sha256, drawn_days, find_suite
 
 SUBMISSION_FORMAT: Literal["spotbag.submission/1"] = "spotbag.submission/1"
 _ROW, _PLAN, _TRACES = "the row", "the plan", "the traces"
@@ -149,23 +147,17 @@ class CheckedRow:
 # ---------------------------------------------------------------------------- making
 
 
-class _Run(msgspec.Struct, frozen=True):
-    """A row of an experiment: fields of a plan, or of days of one."""
+class _Run(MethodRow, frozen=True):
+    """A row of an experiment, of a plan or of days of one."""
 
-    cell: str
-    instance: str
-    method: str = ""
+    cell: str = ""
     seed: int = 0
-    status: str = ""
-    policy: str = ""
     scenario: str = ""
     days_seed: int = 0
-    first_day: int = 0
     n_days: int = 0
     late_days: int | None = None
     cost_usd: float | list[float | None] | None = None
     makespan_s: int | list[int | None] | None = None
-    objective: float | None = None
 
 
 def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") -> Iterator[tuple[str, CheckedRow]]:
@@ -206,18 +198,19 @@ def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") 
         about = {"entry": entry, "instance": row.instance, "seed": row.seed, "plan": plans[key]}
         document = head | {field: getattr(row, field) for field in made} | about
         if row.policy:
-            document["traces"] = list(trace_records(_traces(found, plans[key], row)))
+            instance = found.instance(row.instance)
+            plan = checked(schedule_of_document(schedule_document_of(plans[key]), instance))
+            days = enumerate(drawn_days(instance, row.scenario, row.days_seed, row.n_days))
+            traces = (_replayed(plan, row.policy, row.scenario, timeline, day) for day, timeline in days)
+            document["traces"] = list(trace_records(traces))
         line = json.dumps(document)
         yield line, checked_row(line, f"{Path(folder, ROWS)}, line {number}")
 
 
-def _traces(suite: SuiteDocument, plan: Mapping[str, Any], row: _Run) -> Iterator[Trace]:
-    """Yield the traces of the days of a row."""
-    instance, scenario = suite.instance(row.instance), find_scenario(row.scenario)
-    ready = checked(schedule_of_document(schedule_document_of(plan), instance))
-    replayed = partial(trace_day, ready, row.policy, cloud=cloud_of(instance, row.scenario), law=scenario.law)
-    for day in range(row.first_day, row.first_day + row.n_days):
-        yield replayed(scenario.day(instance, row.days_seed, day), day=day)[1]
+def _replayed(plan: CheckedPlan, policy: str, scenario: str, timeline: Timeline, day: int) -> Trace:
+    """Return the trace of a day."""
+    cloud, law = cloud_of(plan.instance, scenario), find_scenario(scenario).law
+    return trace_day(plan, policy, timeline, cloud=cloud, day=day, law=law)[1]
 
 
 # ---------------------------------------------------------------------------- checking
@@ -243,15 +236,14 @@ def check_submissions(paths: Iterable[str | os.PathLike[str]]) -> list[CheckedRo
         of_file = [checked_row(line, f"{source}, line {number}") for number, line in numbered_lines(read_text(path))]
         if not any(row.entry for row in of_file):
             raise input_error(source, f"holds no row of a submission; {of_file[0].reason}")
-        rows += of_file
-    for place, row in enumerate(rows):
-        key = row.suite, row.entry, row.instance, row.scenario, row.days, row.seed
-        if row.reason:
-            continue
-        if key in first:
-            reason = f"is a second row of {row.entry!r} with seed {row.seed} on the same; the first is {first[key]}"
-            rows[place] = replace(row, value=None, late_days=0, reason=reason)
-        first.setdefault(key, row.source)
+        for row in of_file:
+            key = row.suite, row.entry, row.instance, row.scenario, row.days, row.seed
+            if not row.reason and key in first:
+                reason = f"is a second row of {row.entry!r} with seed {row.seed} on the same; the first is {first[key]}"
+                row = replace(row, value=None, late_days=0, reason=reason)
+            elif not row.reason:
+                first[key] = row.source
+            rows.append(row)
     return rows
 
 
@@ -298,63 +290,35 @@ def _of_days(row: DaysRow, suite: SuiteDocument, plan: CheckedPlan, found: Check
     days = suite.set_of_days(
         row.instance, row.scenario, days_sha256([trace.run["timeline"]["events"] for trace in traces])
     )
-    rules, replays = _rules(row, plan), row.policy.partition("+")[0] in KIND.built_in
-    for number, (trace, report) in enumerate(zip(traces, audit_traces(traces, given=instance), strict=True)):
-        for name, value in (rules | {"day": number}).items():
+    own = row.policy.partition("+")[0] in KIND.built_in
+    for day, (trace, report) in enumerate(zip(traces, audit_traces(traces, given=instance), strict=True)):
+        timeline = timeline_of_document({"format": TIMELINE_FORMAT, **trace.run["timeline"]}, _TRACES)
+        replayed = _replayed(plan, row.policy if own else "static", row.scenario, timeline, day)
+        for name, value in (replayed.run | {"policy": row.policy}).items():
             if trace.run.get(name) != value:
                 said = "" if name == "plan" else f": {trace.run.get(name)}, not {value}"
-                raise SpotbagError(f"day {number} is of another {name}{said}")
+                raise SpotbagError(f"day {day} is of another {name}{said}")
         if report.findings:
-            raise SpotbagError(f"day {number} cannot have happened so: {report.findings[0].message}")
-        if replays:
-            _demand_replayed(trace, row, plan)
+            raise SpotbagError(f"day {day} cannot have happened so: {report.findings[0].message}")
+        figures = ("cost_usd", "makespan_s") if own else ()
+        pairs = {f"{name} of day {day}": (trace.end[name], replayed.end[name]) for name in figures}
+        _demand_same(pairs, row.policy)
     ends = [trace.end for trace in traces]
-    if len(row.cost_usd) != len(ends):
-        raise SpotbagError(f"must have a cost_usd for each of {len(ends)} days")
     late = sum(end["makespan_s"] is None or end["makespan_s"] > instance.deadline_s for end in ends)
-    costs = {
-        f"cost_usd[{day}]": (said, None if end["makespan_s"] is None else end["cost_usd"])
-        for day, (said, end) in enumerate(zip(row.cost_usd, ends, strict=True))
-    }
-    _demand_same({"late_days": (row.late_days, late), **costs})
+    costs = [None if end["makespan_s"] is None else end["cost_usd"] for end in ends]
+    pairs = {"number of days": (len(row.cost_usd), len(ends)), "late_days": (row.late_days, late)}
+    of_days = enumerate(zip(row.cost_usd, costs, strict=False))
+    _demand_same(pairs | {f"cost_usd[{day}]": pair for day, pair in of_days})
     usd = math.fsum(end["cost_usd"] for end in ends) + suite.late_usd[row.instance] * late
     return replace(found, days=days, value=usd / len(ends), late_days=late)
 
 
-def _rules(row: DaysRow, plan: CheckedPlan) -> dict[str, Any]:
-    """Return fields that the records of all days must have: plan and policy of the row, the cloud of the scenario.
-
-    The on-demand baseline, which meets no day, is the one replay without hibernation.
-    """
-    cloud = cloud_of(plan.instance, row.scenario)
-    return {
-        "plan": trace_day(plan, "static")[1].run["plan"],
-        "policy": row.policy,
-        "cloud": {"name": cloud.name, "interruption": cloud.interruption, "notice_s": cloud.notice_s},
-        "billing": billing_record(cloud.billing),
-        "hibernation": True,
-    }
-
-
-def _demand_replayed(trace: Trace, row: DaysRow, plan: CheckedPlan) -> None:
-    """Refuse a day that comes to something else under the policy of spotbag that it names."""
-    day, law = trace.run["day"], find_scenario(row.scenario).law
-    timeline = timeline_of_document({"format": TIMELINE_FORMAT, **trace.run["timeline"]}, _TRACES)
-    outcome, _ = trace_day(plan, row.policy, timeline, cloud=cloud_of(plan.instance, row.scenario), day=day, law=law)
-    for name in ("cost_usd", "makespan_s"):
-        if not _same(trace.end[name], getattr(outcome, name)):
-            said = f"has {name} {trace.end[name]}, but {row.policy} comes to {getattr(outcome, name)}"
-            raise SpotbagError(f"day {day} {said}")
-
-
-def _demand_same(pairs: Mapping[str, tuple[float | None, float | None]]) -> None:
+def _demand_same(pairs: Mapping[str, tuple[float | None, float | None]], what: str = "it") -> None:
     """Refuse a row that says something else than was found."""
     for name, (said, found) in pairs.items():
-        if not _same(said, found):
-            raise SpotbagError(f"says {name} {said}, but comes to {found}")
-
-
-def _same(said: float | None, found: float | None) -> bool:
-    if said is None or found is None:
-        return said is found
-    return math.isclose(said, found, rel_tol=SAME_COST, abs_tol=1e-9)
+        if said is None or found is None:
+            same = said is found
+        else:
+            same = math.isclose(said, found, rel_tol=SAME_COST, abs_tol=1e-9)
+        if not same:
+            raise SpotbagError(f"says {name} {said}, but {what} comes to {found}")

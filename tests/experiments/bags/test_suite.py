@@ -143,7 +143,7 @@ def _as_another_instance(row: dict[str, Any]) -> None:
         (False, lambda row: row.pop("plan"), "plan is missing"),
         (True, lambda row: row.update(plan={}), "the plan: "),
         (True, _cheaper_days, "says cost_usd[1]"),
-        (True, lambda row: row["cost_usd"].pop(), "must have a cost_usd for each of 3 days"),
+        (True, lambda row: row["cost_usd"].pop(), "says number of days 2, but it comes to 3"),
         (True, lambda row: row.update(late_days=3), "says late_days 3"),
         (True, _cheaper_trace, "day 0 cannot have happened so"),
         (True, _without_an_interruption, "are not those of the suite: their digest is another one"),
@@ -389,6 +389,12 @@ def test_ties_are_the_same_in_ranks_pairs_and_friedmans_test() -> None:
     [found] = rankings(row_of(entry, f"i{k}", value) for entry, value in small.items() for k in range(3))
     assert [(one.mean_rank, one.best) for one in found.entries] == [(1.0, 3), (2.0, 0)]
     assert found.pairs[0].wins == 3
+
+
+def test_an_entry_that_costs_nothing_is_better_than_one_that_costs_something() -> None:
+    [found] = rankings(row_of(entry, f"i{k}", value) for entry, value in (("a", 1.0), ("b", 0.0)) for k in range(2))
+    assert [(one.entry, one.mean_rank) for one in found.entries] == [("b", 1.0), ("a", 2.0)]
+    assert (found.pairs[0].wins, found.entries[0].above_percent) == (2, 0.0)
 
 
 def test_late_days_are_those_of_the_instances_that_are_compared() -> None:
