@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 def documents() -> Mapping[str, type[BaseModel]]:
     """Record that reads each format, by the path of its JSON Schema in a checkout."""
+    from spotbag.experiments.bags.submissions import DaysRow, PlanRow
     from spotbag.instances.bags.scenario_files import ScenarioDocument
     from spotbag.instances.bags.timeline import TimelineDocument
     from spotbag.instances.bags.vm_catalogue import Catalogue
@@ -48,6 +49,8 @@ def documents() -> Mapping[str, type[BaseModel]]:
         "instances/bags/catalogue.schema.json": Catalogue,
         "schedules/schedule.schema.json": ScheduleDocument,
         "schedules/state.schema.json": State,
+        "experiments/bags/submitted-plan.schema.json": PlanRow,
+        "experiments/bags/submitted-days.schema.json": DaysRow,
     }
 
 

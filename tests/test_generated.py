@@ -19,8 +19,8 @@ from spotbag_papers import generated
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that looks like a checkout, with a README of one command, and nothing else that is generated."""
     (tmp_path / "pyproject.toml").touch()
-    for folder in ("instances/streams", "instances/platforms", "instances/bags", "schedules"):
-        (tmp_path / folder).mkdir(parents=True)
+    for path in generated.documents():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "README.md").write_text("Sizes:\n\n```console\n$ spotbag size tiny/two-jobs\nold\n```\n\nThe end.\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(generated, "library", dict)
