@@ -65,7 +65,7 @@ class PublishedComparison(Answer, kind="published-comparison"):
 
 
 class DSpot(StrEnum):
-    """Where D_spot comes from."""
+    """Sources of D_spot."""
 
     PRINTED = "printed"
     ESTIMATED = "estimated"
@@ -76,6 +76,13 @@ class Scales(StrEnum):
 
     PAPER = "paper"
     INSTANCE = "instance"
+
+
+class OneMeans(StrEnum):
+    """Meanings of a 1 in a trace of availability."""
+
+    AVAILABLE = "available"
+    PREEMPTED = "preempted"
 
 
 # One run has no interval, by which statements are judged.
@@ -197,9 +204,9 @@ class _UniformProgress(_Paper):
     """Table 3 and Figs 8 and 11 to 13 of Uniform Progress (Wu et al., NSDI 2024), and what the paper says of them."""
 
     runs: int = _runs_option("Traces of each availability, or windows of each recorded trace.", 40)
-    seed: int = _seed_option("Seed of the first trace.")
+    seed: int = _seed_option("Seed of the first trace that is drawn.")
     traces: str | None = option("FOLDER", "Recorded traces in place of drawn ones: JSON with gap_seconds and data.")
-    one_means: str = option("STATE", "What 1 means in a recorded trace: available or preempted.", "available")
+    one_means: OneMeans | None = option(None, "What 1 means in recorded traces; must be said of them.")
 
 
 def _report(name: PaperName, context: typer.Context, options: _Paper, output: _Output) -> None:

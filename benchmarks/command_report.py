@@ -87,7 +87,9 @@ def _print_filled(label: str, text: str) -> None:
 
 
 def _print_about(paper: Paper[Any, Any], result: PublishedComparisonResult) -> None:
-    about = f"{result.about['runs']} {paper.runs_are}, seed {result.about['seed']}"
+    recorded = result.about.get("traces")
+    drawn = f"seed {result.about['seed']}" if recorded is None else f"recorded in {recorded}"
+    about = f"{result.about['runs']} {paper.runs_are}, {drawn}"
     if "rate_scale" in result.about:
         about += f", rate scale {result.about['rate_scale']:g}"
     print(f"{result.paper}: {about}; 'paper' is printed, 'ours' the mean ± half of the 95 % interval")

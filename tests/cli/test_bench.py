@@ -190,6 +190,11 @@ def test_the_tables_of_caron(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> N
         (["caron", "--plots", "/dev/null/pictures"], "no folder for pictures can be made there"),
         (["a2ha", "--plots", "/dev/null/pictures"], "no folder for pictures can be made there"),
         (["hads2"], "No such command"),
+        (["uniform-progress", "--one-means", "up"], "--one-means"),
+        (["uniform-progress", "--one-means", "available"], "one_means 'available' is about recorded traces"),
+        (["uniform-progress", "--traces", "there", "--seed", "3"], "seed 3 cannot be given with traces"),
+        (["uniform-progress", "--traces", "there"], "there: is no folder"),
+        (["uniform-progress", "--traces", "."], ".: has no recorded trace"),
     ],
 )
 def test_bad_input_is_exit_code_2_before_any_work(shell: Shell, words: list[str], said: str) -> None:
@@ -226,15 +231,18 @@ def test_where_the_papers_are_not_installed_it_is_said_what_to_install(tmp_path:
 
 @pytest.mark.slow
 def test_recorded_traces_take_the_place_of_drawn_ones(shell: Shell, tmp_path: Path) -> None:
-    shell.run("bench", "uniform-progress", "--traces", str(tmp_path), "--runs", "2", code=2)
-    assert "has no recorded trace" in shell.err
     up = [1, 1, 1, 0] * 150
     for name in ("high_v100_1", "low_v100_1"):
         data = up if name.startswith("high") else [1 - entry for entry in up]
         (tmp_path / f"{name}.json").write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": data}))
-    found = shell.json("bench", "uniform-progress", "--traces", str(tmp_path), "--runs", "2")
+    words = ("bench", "uniform-progress", "--traces", str(tmp_path), "--runs", "2")
+    shell.run(*words, code=2)
+    assert "high_v100_1.json: is an availability trace; say what a 1 in its data means" in shell.err
+    found = shell.json(*words, "--one-means", "available")
     rows = {(row["table"], row["policy"]): row["mean"] for row in found["rows"] if row["quantity"] == "spot_h"}
     assert rows["Table 3", "omniscient"] >= rows["Table 3", "uniform-progress"] > 0
-    assert {row["scenario"] for row in found["rows"] if row["table"] == "traces"} == {"high_v100_1", "low_v100_1"}
-    printed = shell.run("bench", "uniform-progress", "--traces", str(tmp_path), "--runs", "2", "--full")
-    assert "high_v100_1" in printed
+    available = {row["scenario"]: row["mean"] for row in found["rows"] if row["quantity"] == "availability"}
+    assert available == {"high_v100_1": pytest.approx(0.75, abs=0.01), "low_v100_1": pytest.approx(0.25, abs=0.01)}
+    printed = shell.run(*words, "--one-means", "available", "--full")
+    assert printed.startswith(f"Wu et al.: 2 windows of each trace, recorded in {tmp_path}; 'paper' is printed")
+    assert re.search(r"^ high_v100_1 +- +0.75 ", printed, re.MULTILINE)

@@ -126,7 +126,7 @@ def ran(job: Job, outcome: DayOutcome) -> Ran:
     return Ran(outcome.cost_usd, *hours, not outcome.meets_deadline)
 
 
-def recorded_trace(path: Path, one_means: str, ticks: int) -> BoolArray:
+def recorded_trace(path: Path, one_means: str | None, ticks: int) -> BoolArray:
     """Read a recorded trace of one type, of at least so many ticks."""
     scenario = availability_of_document(parse_json(read_text(path), str(path)), str(path), one_means)
     data = scenario.data

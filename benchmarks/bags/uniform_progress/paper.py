@@ -58,7 +58,7 @@ def _notes(runs: UniformProgressRuns) -> Iterator[str]:
 
 UNIFORM_PROGRESS: Paper[UniformProgressOptions, UniformProgressRuns] = Paper(
     name="Wu et al.",
-    runs_are="traces of each availability",
+    runs_are="windows of each trace",
     n_runs=n_windows,
     replay=uniform_progress_runs,
     rows=uniform_progress_rows,

@@ -12,7 +12,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from spotbag.core.errors import input_error
+from spotbag.core.errors import InputError, Issue, input_error
 from spotbag.core.quantities import NOISE, SECONDS_PER_HOUR, BoolArray, FloatArray
 from spotbag.core.records import Record
 from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, mean_of, quotient
@@ -95,8 +95,13 @@ class UniformProgressOptions(PaperOptions):
         How often policies decide.
     dump_s : int
         What a checkpoint takes; ten times as long lies between two of them.
-    traces, one_means : str
-        Folder of recorded traces in place of drawn ones, and what a 1 means in them.
+    traces, one_means : str, optional
+        Folder of recorded traces in place of drawn ones, and what a 1 means in them, which must be said.
+
+    Raises
+    ------
+    InputError
+        If recorded traces are to have a seed, or drawn ones a meaning.
     """
 
     runs: int = 40
@@ -106,7 +111,16 @@ class UniformProgressOptions(PaperOptions):
     cycle_h: float = CYCLE_H
     dump_s: int = 0
     traces: str | None = None
-    one_means: str = "available"
+    one_means: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what says nothing of such traces."""
+        if self.traces is not None and self.seed:
+            rule = "cannot be given with traces: recorded ones are not drawn"
+            raise InputError("uniform-progress", [Issue("", rule, "seed", self.seed)])
+        if self.traces is None and self.one_means is not None:
+            rule = "is about recorded traces: give traces as well"
+            raise InputError("uniform-progress", [Issue("", rule, "one_means", self.one_means)])
 
     def job(self, fraction: float, changeover_h: float) -> Job:
         """Return the job with a deadline of whole ticks."""
@@ -128,6 +142,8 @@ class UniformProgressOptions(PaperOptions):
     @staticmethod
     def _paths(folder: str) -> list[Path]:
         """Files of recorded traces in a folder."""
+        if not Path(folder).is_dir():
+            raise input_error(folder, "is no folder: recorded traces are files in one")
         paths = sorted(Path(folder).glob("*.json"))
         if not paths:
             raise input_error(folder, "has no recorded trace: no file that ends in .json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import attrgetter
+from statistics import fmean
 
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import Lead, PaperColumn, PaperTable, Quantity, measured
@@ -49,9 +50,11 @@ def uniform_progress_rows(runs: UniformProgressRuns) -> Iterator[ComparisonRow]:
     for table, policies in (("Table 3", _POLICIES), ("others", _BESIDES)):
         for policy in policies:
             yield from measured((table, JOB, "", policy), _HOURS, _Of(found, policy), printed.get(policy))
-    for name, of_trace in runs.cases([FIGURES.job_fraction]).items():
+    for case, of_trace in runs.cases([FIGURES.job_fraction]).items():
+        name, available = case.rpartition(" ")[0], fmean(window.spot_fraction for window in of_trace.windows)
+        yield row_of("traces", JOB, name, "", "availability", available, FIGURES.availabilities.get(name))
         for policy in (*_POLICIES, *_BESIDES):
-            yield row_of("traces", JOB, name.rpartition(" ")[0], policy, "cost_usd", of_trace.mean(policy))
+            yield row_of("traces", JOB, name, policy, "cost_usd", of_trace.mean(policy))
     usual = runs.usual()
     for name, within in CATEGORIES.items():
         for policy in (GREEDY, SLICED, UNIFORM):
@@ -83,8 +86,8 @@ TABLES = (
     PaperTable(
         "traces",
         "Cost ($) by trace, likewise",
-        _by_policy("cost_usd", 2, *_POLICIES[1:], *_BESIDES),
-        leads=(Lead("availability", lambda row: f"{row.scenario}: {FIGURES.availabilities.get(row.scenario, '')}"),),
+        [PaperColumn("availability", "availability", 2), *_by_policy("cost_usd", 2, *_POLICIES[1:], *_BESIDES)],
+        leads=(Lead("trace", attrgetter("scenario")),),
     ),
     PaperTable(
         "Fig. 11",
