@@ -39,8 +39,6 @@ ABOUT_POINTS = 5.0
 LEAST_TIMES = 1.6
 """What *2 times* and *nearly 2 times* mean: no less than this."""
 
-_FIG_8_PERCENT = 33.0, 62.0
-_MORE_POINTS, _LESS_PERCENT = 21.0, 57.0
 _SAID = Statements.read(__package__)
 
 
@@ -65,7 +63,7 @@ def uniform_progress_findings(runs: UniformProgressRuns) -> Iterator[Claim]:
 
 
 def _sliced_saves(runs: UniformProgressRuns) -> Claim:
-    low, high = _FIG_8_PERCENT
+    low, high = FIGURES.sliced_saves_percent
     tight = [fraction for fraction in runs.options.fractions if fraction > TIGHT]
     of_v100 = {name: found for name, found in runs.cases(tight).items() if "v100_1" in name}
     cases = []
@@ -91,11 +89,13 @@ def _table_3(found: UniformProgressRuns) -> Iterator[Claim]:
         case = about("", found.utilisation_percent(policy), 1, "%", value=percent, points=ABOUT_POINTS)
         yield _SAID.judge(f"utilisation-{name}", case, percent=percent, points=ABOUT_POINTS)
     more = found.ratio((UNIFORM, GREEDY), (OMNISCIENT, NOTHING), spot_h, factor=100.0)
-    case = about("", more, 1, "points", value=_MORE_POINTS, points=ABOUT_POINTS)
-    yield _SAID.judge("longer", case, points_more=_MORE_POINTS, points=ABOUT_POINTS)
+    points = FIGURES.longer_on_spot_points
+    case = about("", more, 1, "points", value=points, points=ABOUT_POINTS)
+    yield _SAID.judge("longer", case, points_more=points, points=ABOUT_POINTS)
     less = found.ratio((UNIFORM, GREEDY), (OMNISCIENT, GREEDY), spot_h, factor=100.0)
-    case = about("", less, 1, "%", value=_LESS_PERCENT, points=2 * ABOUT_POINTS)
-    yield _SAID.judge("gap-of-spot", case, percent=_LESS_PERCENT, points=2 * ABOUT_POINTS)
+    percent = FIGURES.less_gap_percent
+    case = about("", less, 1, "%", value=percent, points=2 * ABOUT_POINTS)
+    yield _SAID.judge("gap-of-spot", case, percent=percent, points=2 * ABOUT_POINTS)
 
 
 def _deadlines(runs: UniformProgressRuns, usual: UniformProgressRuns) -> Iterator[Claim]:

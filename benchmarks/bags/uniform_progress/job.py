@@ -138,7 +138,7 @@ def recorded_trace(path: Path, one_means: str | None, ticks: int) -> BoolArray:
 
 def windows(trace: BoolArray, ticks: int, runs: int) -> list[BoolArray]:
     """Cut windows out of a trace, from the first to the last, evenly spaced."""
-    starts = [round(run * (len(trace) - ticks - 1) / max(runs - 1, 1)) for run in range(runs)]
+    starts = [round(run * (len(trace) - ticks) / max(runs - 1, 1)) for run in range(runs)]
     return [trace[start : start + ticks] for start in starts]
 
 

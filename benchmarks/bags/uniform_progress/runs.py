@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from spotbag.core.errors import InputError, Issue, input_error
-from spotbag.core.quantities import NOISE, SECONDS_PER_HOUR, BoolArray, FloatArray
+from spotbag.core.quantities import NOISE, SECONDS_PER_HOUR, BoolArray
 from spotbag.core.records import Record
 from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, mean_of, quotient
 from spotbag.core.workers import each
@@ -66,11 +66,17 @@ class PublishedPolicy(Record):
 
 
 class PublishedFigures(Record):
-    """Printed figures; the availabilities are those of the recorded traces, which are published."""
+    """Printed figures: of Table 3, Fig. 8 and section 6.2.
+
+    The availabilities are those of the recorded traces, which are published.
+    """
 
     format: str
     source: str
     job_fraction: float
+    sliced_saves_percent: Annotated[tuple[float, float], Field(strict=False)]
+    longer_on_spot_points: float
+    less_gap_percent: float
     policies: Annotated[tuple[PublishedPolicy, ...], Field(strict=False)]
     availabilities: Mapping[str, float]
 
@@ -91,8 +97,6 @@ class UniformProgressOptions(PaperOptions):
         fractions, the others for that of Table 3.
     cycle_h : float
         Mean time from one loss of the spot VMs to the next.
-    tick_s : int
-        How often policies decide.
     dump_s : int
         What a checkpoint takes; ten times as long lies between two of them.
     traces, one_means : str, optional
@@ -131,7 +135,7 @@ class UniformProgressOptions(PaperOptions):
     def drawn(self, ticks: int) -> dict[str, list[BoolArray]]:
         """Return the traces by their names: drawn, or windows of recorded ones."""
         if self.traces is not None:
-            recorded = {path.stem: recorded_trace(path, self.one_means, ticks + 1) for path in self._paths(self.traces)}
+            recorded = {path.stem: recorded_trace(path, self.one_means, ticks) for path in self._paths(self.traces)}
             return {name: windows(trace, ticks, self.runs) for name, trace in recorded.items()}
         seeds = range(self.seed, self.seed + self.runs)
         return {
@@ -275,17 +279,26 @@ class UniformProgressRuns:
         return self.ratio((policy, NOTHING), (OMNISCIENT, NOTHING), spot_h, factor=100.0)
 
     def bad_times(self, one: str, other: str) -> Estimate:
-        """Upper quartile of the gaps of a policy over that of another, with an interval by resampling."""
-        optimum_usd, n = self._costs(OMNISCIENT), len(self.windows)
-        gaps = np.array([self._costs(policy) - optimum_usd for policy in (one, other)])
+        """Upper quartile of the gaps of a policy over that of another, with an interval by resampling of runs."""
+        by_run: dict[int, list[Mapping[str, Ran]]] = defaultdict(list)
+        for window in self.windows:
+            by_run[window.run].append(window.results)
+        # For both policies, each run's gaps on all traces: runs are independent, windows of the same number are not.
+        gaps = np.array(
+            [
+                [
+                    [found[policy].cost_usd - found[OMNISCIENT].cost_usd for found in of_run]
+                    for of_run in by_run.values()
+                ]
+                for policy in (one, other)
+            ]
+        )
+        n = len(by_run)
         draws = np.random.default_rng(0).integers(n, size=(_RESAMPLES, n))
-        mine, its = np.percentile(gaps[:, draws], _PERCENTILE, axis=2)
+        mine, its = np.percentile(gaps[:, draws], _PERCENTILE, axis=(2, 3))
         low, high = np.quantile(mine / np.maximum(its, NOISE), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-        found, others = np.percentile(gaps, _PERCENTILE, axis=1)
+        found, others = np.percentile(gaps, _PERCENTILE, axis=(1, 2))
         return Estimate(n, float(found / others), float(high - low) / 2)
-
-    def _costs(self, policy: str) -> FloatArray:
-        return np.array([window.results[policy].cost_usd for window in self.windows])
 
 
 def _is_of(category: tuple[bool, bool], window: Window) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from spotbag_papers.bags.uniform_progress.job import Ran
 from spotbag_papers.bags.uniform_progress.paper import UNIFORM_PROGRESS
 from spotbag_papers.bags.uniform_progress.runs import (
     FIGURES,
@@ -17,6 +18,7 @@ from spotbag_papers.bags.uniform_progress.runs import (
     UNIFORM,
     UniformProgressOptions,
     UniformProgressRuns,
+    Window,
     spot_h,
 )
 from spotbag_papers.page import bibtex
@@ -71,6 +73,23 @@ def test_means_are_those_of_the_windows(runs: UniformProgressRuns) -> None:
     assert saved.value == pytest.approx(100 * (1 - found.mean(GREEDY).value / found.mean(ON_DEMAND).value))
     # Two windows of the same number make one observation, whatever their trace.
     assert len(saved.influence) == 2
+
+
+def test_intervals_of_bad_times_are_by_runs_not_by_windows() -> None:
+    """Windows of a run are alike: of two runs, each is all that is drawn in a quarter of the samples."""
+    windows = [
+        Window(
+            f"trace {number}", run, 0.8, 0.2, 0.5, {OMNISCIENT: _ran(1), GREEDY: _ran(3 + 2 * run), UNIFORM: _ran(2)}
+        )
+        for run in range(2)
+        for number in range(8)
+    ]
+    found = UniformProgressRuns(windows, FEW).bad_times(GREEDY, UNIFORM)
+    assert (found.n, found.mean, found.half_width) == (2, 4.0, 1.0)
+
+
+def _ran(usd: float) -> Ran:
+    return Ran(usd, 0.0, 48.0)
 
 
 def test_the_printed_hours_are_those_of_the_job() -> None:

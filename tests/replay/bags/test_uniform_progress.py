@@ -205,7 +205,9 @@ def test_recorded_traces_are_cut_into_windows_from_the_first_to_the_last(tmp_pat
     path = tmp_path / "zone.json"
     path.write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": [0, 1, 1, 0, 0, 0, 1, 0]}))
     found = windows(recorded_trace(path, "preempted", 5), ticks=4, runs=2)
-    assert [window.tolist() for window in found] == [[True, False, False, True], [True, True, True, False]]
+    assert [window.tolist() for window in found] == [[True, False, False, True], [True, True, False, True]]
+    whole = recorded_trace(path, "preempted", 8)
+    assert windows(whole, ticks=8, runs=1)[0].tolist() == whole.tolist()
     with pytest.raises(InputError, match="of at least 9 entries"):
         recorded_trace(path, "preempted", 9)
 
