@@ -118,6 +118,26 @@ def below(label: str, found: Found, digits: int = 1, unit: str = "", *, limit: f
     return _case(label, found, digits, unit, None, limit)
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Distance within which a number of ours is *about* one of a paper, up or down.
+
+    Attributes
+    ----------
+    points : float
+        Of a share in percent.
+    percent : float
+        Of any other number.
+    """
+
+    points: float = 5.0
+    percent: float = 10.0
+
+
+ABOUT = Reach()
+"""The same for all papers."""
+
+
 def about(
     label: str,
     found: Found,

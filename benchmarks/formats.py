@@ -49,7 +49,7 @@ def tables(document: type[BaseModel]) -> Iterator[str]:
             ahead[:0] = [(part, place) for part in records_inside(kind.model_fields["root"].annotation)]
             continue
         where = f"`{place}`: {_subject(kind)}" if place else _subject(kind)
-        rows = {name: (*meaning_of(kind, name), _absent(field)) for name, field in _keys(kind)}
+        rows = {name: (*_meaning_of(kind, name), _absent(field)) for name, field in _keys(kind)}
         same = [
             (" | ".join(cells), [name for name, _ in names]) for cells, names in groupby(rows.items(), itemgetter(1))
         ]
@@ -64,7 +64,7 @@ def _keys(kind: type[BaseModel]) -> list[tuple[str, Any]]:
     return [(name, field) for name, field in kind.model_fields.items() if name != "format"]
 
 
-def meaning_of(kind: type[BaseModel], name: str) -> tuple[str, str]:
+def _meaning_of(kind: type[BaseModel], name: str) -> tuple[str, str]:
     """Return the values of a key, and its meaning, by the docstrings of a class and its bases."""
     annotation = kind.model_fields[name].annotation
     if get_origin(annotation) is Literal and len(get_args(annotation)) == 1:

@@ -286,7 +286,7 @@ _INDEX = """\
 
 # The papers
 
-What six papers say, beside what our replays say. A page has the verdicts; its appendix has what is implemented and
+What the papers say, beside what our replays say. A page has the verdicts; its appendix has what is implemented and
 where, decisions, tables, all statements with their reasons, and what other assumptions change.
 
 ```bash

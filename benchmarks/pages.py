@@ -8,9 +8,10 @@ from .bags.burst_hads.runs import BurstHadsOptions
 from .bags.hads.facts import hads_facts
 from .bags.hads.paper import HADS
 from .bags.hads.runs import HadsOptions
-from .bags.uniform_progress.claims import ABOUT_H, ABOUT_POINTS, LEAST_TIMES
+from .bags.uniform_progress.claims import ABOUT_H, LEAST_TIMES
 from .bags.uniform_progress.paper import UNIFORM_PROGRESS
 from .bags.uniform_progress.runs import UniformProgressOptions
+from .claims import ABOUT
 from .page import Page
 from .platforms.caron.facts import caron_facts
 from .platforms.caron.paper import CARON
@@ -37,7 +38,7 @@ PAGES = {
             "bags.uniform_progress",
             UNIFORM_PROGRESS,
             UniformProgressOptions(workers=_WORKERS),
-            lambda results: {"about_h": ABOUT_H, "about_points": ABOUT_POINTS, "least_times": LEAST_TIMES},
+            lambda results: {"about_h": ABOUT_H, "about_points": ABOUT.points, "least_times": LEAST_TIMES},
         ),
     )
 }

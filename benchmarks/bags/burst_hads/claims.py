@@ -7,16 +7,13 @@ from typing import Any
 
 from spotbag.core.statistics import Statistic, average, mean_of, ratio_of
 
-from ...claims import Case, Claim, Compare, about, above, below, exactly, numbers, span, spread, tally
+from ...claims import ABOUT, Case, Claim, Compare, about, above, below, exactly, numbers, span, spread, tally
 from ...statements import Statements
 from ..paper_days import Cell, cost_usd, makespan_s, none_late
 from ..printed import burst_hads_figures
 from .runs import SCENARIOS, WORST, BurstHadsDays, Pair
 
 BURST_CHEAPER, HADS_CHEAPER = ("sc2", "sc5"), ("sc1", "sc3", "sc4")
-
-POINTS = 5.0
-"""A printed percentage holds if ours is within so many percentage points of it."""
 
 CLOSE_TO_DEADLINE_S = 2332
 """The least makespan of HADS that Table VI prints; the deadline is 2,700 s."""
@@ -68,7 +65,7 @@ def _quiet(days: BurstHadsDays) -> Iterator[Claim]:
         more = [above(job, stated[quantity, job], 1, "%") for job in printed]
         near = [_near(job, stated[quantity, job], printed[job]) for job in printed]
         yield _SAID.judge(name, more, tally("jobs"))
-        yield _SAID.judge(f"{name}-by", near, spread, points=POINTS, printed=span(printed.values(), 1, "%"))
+        yield _SAID.judge(f"{name}-by", near, spread, points=ABOUT.points, printed=span(printed.values(), 1, "%"))
     found, burst, hads = [], [], []
     for job, rivals in days.rivals.items():
         # HADS carries out the greedy's plan, so the search is compared with that.
@@ -108,7 +105,7 @@ def _small_jobs(days: BurstHadsDays) -> Iterator[Claim]:
     quiet = [days.stated()["quiet_makespan_reduction_percent", job].value for job in (SMALL_JOB, BIG_JOB)]
     near = [_near(SMALL_JOB, small, 40.1), _near(BIG_JOB, big, 10.24)]
     ours = f"{small.value:.1f} and {big.value:.1f} %"
-    yield _SAID.judge("small-jobs-by", near, ours, points=POINTS, quiet=quiet)
+    yield _SAID.judge("small-jobs-by", near, ours, points=ABOUT.points, quiet=quiet)
 
     def a_day(of: Callable[[Pair], Statistic]) -> tuple[Statistic, Statistic]:
         """Mean of a number over the scenarios of the small job, and over those of the big one."""
@@ -166,7 +163,7 @@ def _costs(days: BurstHadsDays) -> Iterator[Claim]:
         for cell in (pair.burst, pair.hads)
     ]
     yield _SAID.judge("more-hibernations", left, tally("cells of both schedulers"))
-    limit = 1.92 + POINTS
+    limit = 1.92 + ABOUT.points
     yield _percentage("hardly-dearer", days.dearer(), 1.92, below, limit=limit)
 
 
@@ -244,7 +241,7 @@ def _less(
 
 
 def _near(label: str, ours: Statistic, printed: float) -> Case:
-    return about(label, ours, 1, "%", value=printed, points=POINTS)
+    return about(label, ours, 1, "%", value=printed, points=ABOUT.points)
 
 
 def _percentage(
@@ -254,7 +251,7 @@ def _percentage(
     points = ours.value - printed
     off = f"{abs(points):.1f} points {'more' if points > 0 else 'less'} than printed"
     case = _near("", ours, printed) if compare is None else compare("", ours, 1, "%", limit=limit)
-    return _SAID.judge(name, case, numbers, printed=printed, points=POINTS, limit=limit, off=off, **texts)
+    return _SAID.judge(name, case, numbers, printed=printed, points=ABOUT.points, limit=limit, off=off, **texts)
 
 
 def _name(policy: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...claims import is_below, show
+from ...claims import ABOUT, is_below, show
 from ...paper_result import PublishedComparisonResult
 from ...paper_tables import markdown_table
 from ..paper_days import by_environment, environment_table, fleets
-from .claims import POINTS, SMALL_JOB
+from .claims import SMALL_JOB
 from .runs import ALL
 from .sensitivity import SENSITIVITY, difference_table, result_of
 
@@ -64,4 +64,6 @@ def _is_cheap_and_fast(result: PublishedComparisonResult) -> bool:
     )
     assert dearer.printed is not None
     assert shorter.printed is not None
-    return (dearer.ours.mean or 0.0) < dearer.printed + POINTS and (shorter.ours.mean or 0.0) > shorter.printed - POINTS
+    return (dearer.ours.mean or 0.0) < dearer.printed + ABOUT.points and (
+        shorter.ours.mean or 0.0
+    ) > shorter.printed - ABOUT.points

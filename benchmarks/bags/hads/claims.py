@@ -12,6 +12,7 @@ from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.library import library_instance
 
 from ...claims import (
+    ABOUT,
     Case,
     Claim,
     Compare,
@@ -41,12 +42,6 @@ from .runs import (
     share_percent,
     spot_offers,
 )
-
-ABOUT_POINTS = 5.0
-"""What 'about' means for a share in percent: so many points up or down."""
-
-ABOUT_PERCENT = 10.0
-"""What 'about' means for a time: so many percent up or down."""
 
 ALWAYS_PERCENT = 99.0
 """What 'always' means at least, but for the deadline, which is to be met on all days."""
@@ -120,10 +115,10 @@ def _without_hibernation(days: HadsDays) -> Iterator[Claim]:
         fitted = any(days.baselines[job].plan.d_spot_source == FROM_PRINTED_MAKESPAN for job in jobs)
         yield _SAID.judge(
             "end-when-printed" + "-fitted" * fitted,
-            [about(job, more[job], 1, "%", value=0.0, points=ABOUT_PERCENT) for job in jobs],
+            [about(job, more[job], 1, "%", value=0.0, points=ABOUT.percent) for job in jobs],
             f"{', '.join(f'{end:,.0f}' for end in ends.values())} s",
             jobs=" and ".join(jobs),
-            percent=ABOUT_PERCENT,
+            percent=ABOUT.percent,
             printed=f"{', '.join(f'{printed[job].makespan_s:,}' for job in jobs)} s",
         )
     in_time = [exactly(job, found.hads.meets_deadline) for job, found in days.baselines.items()]
@@ -151,7 +146,7 @@ def _prices(days: HadsDays) -> Iterator[Claim]:
     """Table 9: the same plan on spot and on on-demand VMs."""
     printed = {row.job: row for row in hads_figures().baselines}
     percents = [row.difference_percent for row in printed.values()]
-    middle, reach = (max(percents) + min(percents)) / 2, (max(percents) - min(percents)) / 2 + ABOUT_POINTS
+    middle, reach = (max(percents) + min(percents)) / 2, (max(percents) - min(percents)) / 2 + ABOUT.points
     off, around, close = {}, [], []
     for job, found in days.baselines.items():
         instance = found.schedule.instance
@@ -164,7 +159,7 @@ def _prices(days: HadsDays) -> Iterator[Claim]:
         more = saving - price_difference_percent(found.schedule.instance, planned_offers(found.schedule))
         around.append(about(job, saving, 1, "%", value=middle, points=reach))
         close.append(about(job, more, 1, "points", value=0.0, points=most))
-    texts = {"low": min(percents), "high": max(percents), "points": ABOUT_POINTS, "most": most}
+    texts = {"low": min(percents), "high": max(percents), "points": ABOUT.points, "most": most}
     yield _SAID.judge("quiet-saving", around, numbers, printed=", ".join(f"{one:g}" for one in percents), **texts)
     ours = ", ".join(f"{case.mean:+.1f}" for case in close) + " points"
     yield _SAID.judge(
@@ -212,7 +207,7 @@ def _no_miss(days: HadsDays) -> Iterator[Claim]:
 
 
 def _about(percent: float) -> _Decide:
-    return partial(about, value=percent, points=ABOUT_POINTS)
+    return partial(about, value=percent, points=ABOUT.points)
 
 
 def _over(percent: float) -> _Decide:
@@ -230,7 +225,7 @@ def _saves(days: HadsDays, name: str, decides: Mapping[_Key, _Decide], **texts: 
     failing = [key for key, case in found.items() if case.verdict != "holds"]
     mine = list(found.values())
     given = {
-        "points": ABOUT_POINTS,
+        "points": ABOUT.points,
         "printed": span([theirs[key].saving_percent for key in decides], 2, "%"),
         "less_saved": _why_less_saved(days, failing),
         "others": span([days.saving_percent(*key, plan="own").value for key in decides], 1, "%"),
@@ -409,7 +404,7 @@ def _shares(days: HadsDays, scenario: str) -> Iterator[Claim]:
             relation=_RELATIONS[relation],
             percent=percent,
             jobs="every job" if len(jobs) == len(days.jobs) else ", ".join(jobs),
-            about=f" (ours: ±{ABOUT_POINTS:g})" if relation == "=" else "",
+            about=f" (ours: ±{ABOUT.points:g})" if relation == "=" else "",
             printed=f"{'' if relation == '=' else relation + ' '}{percent:g} %",
             ours_s=f"{estimate_of(hibernation_duration_s(days, scenario)).mean or 0:.0f}",
             printed_s=figures.hibernation_duration_s[scenario],

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from spotbag.core.statistics import Estimate, Statistic, estimate, quotient, ratio_of
 
-from ...claims import Claim, about, above, below, estimate_of, exactly, numbers, span, tally
+from ...claims import ABOUT, Claim, about, above, below, estimate_of, exactly, numbers, span, tally
 from ...statements import Statements
 from ..paper_days import cost_usd
 from ..printed import hads_figures
@@ -23,12 +23,6 @@ from .runs import (
     planned_tasks,
     steal_success_percent,
 )
-
-_ABOUT_PERCENT = 10.0
-"""What 'about' means for costs and ratios: so many percent."""
-
-_ABOUT_POINTS = 5.0
-"""What 'about' means for shares: so many points."""
 
 _AT_ONCE_S = 60.0
 """What 'the first few seconds' means at most."""
@@ -79,13 +73,11 @@ def _rates(days: HadsDays) -> Iterator[Claim]:
     yield _SAID.judge("falls-with-k-r", falls, _usd(list(means.values())))
     at_six = [costs[6, k_r] for k_r in SWEEP_K_R]
     alike = [
-        about(
-            f"k_r = {k_r} against 0", percent_more(costs[6, k_r], at_six[0]), 1, "%", value=0.0, points=_ABOUT_PERCENT
-        )
+        about(f"k_r = {k_r} against 0", percent_more(costs[6, k_r], at_six[0]), 1, "%", value=0.0, points=ABOUT.percent)
         for k_r in SWEEP_K_R[1:]
     ]
-    yield _SAID.judge("same-at-six", alike, _usd(at_six), percent=_ABOUT_PERCENT)
-    limit = 100 - _ABOUT_POINTS
+    yield _SAID.judge("same-at-six", alike, _usd(at_six), percent=ABOUT.percent)
+    limit = 100 - ABOUT.points
     shares = {k_r: hibernated_vms_percent(days.sweep[6, k_r]) for k_r in SWEEP_K_R}
     all_of = [above(f"k_r = {k_r}", share, 1, "%", limit=limit) for k_r, share in shares.items()]
     yield _SAID.judge("all-hibernate-at-six", all_of, numbers, limit=limit)
@@ -108,7 +100,7 @@ def _stealing(days: HadsDays) -> Iterator[Claim]:
     rates = {scenario: steal_success_percent(days.cells[BIG_JOB, scenario]) for scenario in SCENARIOS}
     means = {scenario: estimate_of(rate).mean or 0.0 for scenario, rate in rates.items()}
     stated, named = hads_figures().steal_success_percent, ("sc2", "sc5", "sc1")
-    near = [about(name, rates[name], 1, "%", value=stated[name], points=_ABOUT_POINTS) for name in named]
+    near = [about(name, rates[name], 1, "%", value=stated[name], points=ABOUT.points) for name in named]
     others = [name for name in SCENARIOS if name not in named[:2]]
     pairs = dict.fromkeys([*pairwise(named), *((name, other) for name in named[:2] for other in others)])
     orders = [above(f"{more} - {few}", less(rates[more], rates[few]), 1, "points") for more, few in pairs]
@@ -118,7 +110,7 @@ def _stealing(days: HadsDays) -> Iterator[Claim]:
         [*near, *orders],
         f"{ours}; others to {max(means[name] for name in others):.1f} %",
         stated=", ".join(f"{stated[name]:g}" for name in named),
-        points=_ABOUT_POINTS,
+        points=ABOUT.points,
         printed=", ".join(f"{stated[name]:g}" for name in named) + " %",
     )
     cells = {name: days.cells[BIG_JOB, name] for name in SCENARIOS}
@@ -167,12 +159,12 @@ def _checkpoints(days: HadsDays) -> Iterator[Claim]:
     ours = f"{counts[few].value:.0f} to {counts[many].value:.0f}"
     yield _SAID.judge("as-many-checkpoints", case, ours, wide=wide, low=low, high=high)
     moved = {name: cells[name].statistic(migrations) for name in ("sc1", "sc2")}
-    times = about("", quotient(moved["sc2"], moved["sc1"]), 2, value=9.0, percent=_ABOUT_PERCENT)
+    times = about("", quotient(moved["sc2"], moved["sc1"]), 2, value=9.0, percent=ABOUT.percent)
     yield _SAID.judge(
         "nine-times",
         times,
         f"{times.mean or 0:.1f} times",
-        percent=_ABOUT_PERCENT,
+        percent=ABOUT.percent,
         printed=rows["sc2"].migrations / rows["sc1"].migrations,
         hibernated=estimate_of(hibernated_vms_percent(cells["sc1"])).mean or 0.0,
     )
@@ -182,9 +174,9 @@ def _checkpoints(days: HadsDays) -> Iterator[Claim]:
     stated = rows["sc1"].cpu_time_saved_s
     drops = [
         above("sc2 - sc1", saved["sc2"] - saved["sc1"], 0, "s"),
-        about("sc1", saved["sc1"], 0, "s", value=stated, percent=_ABOUT_PERCENT),
+        about("sc1", saved["sc1"], 0, "s", value=stated, percent=ABOUT.percent),
     ]
-    texts = {"stated": stated, "percent": _ABOUT_PERCENT, "moved": moved["sc1"].value / rows["sc1"].migrations}
+    texts = {"stated": stated, "percent": ABOUT.percent, "moved": moved["sc1"].value / rows["sc1"].migrations}
     yield _SAID.judge("drops", drops, f"{saved['sc1'].value:,.0f} s", **texts)
     everywhere = [above(name, value, 0, "s") for name, value in saved.items()]
     low, high = (choose(row.cpu_time_saved_s for row in rows.values()) for choose in (min, max))

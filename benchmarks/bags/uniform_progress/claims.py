@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from spotbag.core.statistics import Statistic
 
-from ...claims import Case, Claim, about, above, below, exactly, spread, tally, with_intervals
+from ...claims import ABOUT, Case, Claim, about, above, below, exactly, spread, tally, with_intervals
 from ...statements import Statements
 from .runs import (
     CATEGORIES,
@@ -32,9 +32,6 @@ from .runs import (
 
 ABOUT_H = 2.0
 """What a number of hours means: so many up or down."""
-
-ABOUT_POINTS = 5.0
-"""What a number of percent means: so many points up or down; twice as many of how much a gap is reduced."""
 
 LEAST_TIMES = 1.6
 """What *2 times* and *nearly 2 times* mean: no less than this."""
@@ -86,16 +83,16 @@ def _table_3(found: UniformProgressRuns) -> Iterator[Claim]:
         yield _SAID.judge(f"hours-{name}", cases, with_intervals, **values)
     for name, policy in list(names.items())[:-1]:
         percent = printed[policy].spot_util_percent
-        case = about("", found.utilisation_percent(policy), 1, "%", value=percent, points=ABOUT_POINTS)
-        yield _SAID.judge(f"utilisation-{name}", case, percent=percent, points=ABOUT_POINTS)
+        case = about("", found.utilisation_percent(policy), 1, "%", value=percent, points=ABOUT.points)
+        yield _SAID.judge(f"utilisation-{name}", case, percent=percent, points=ABOUT.points)
     more = found.ratio((UNIFORM, GREEDY), (OMNISCIENT, NOTHING), spot_h, factor=100.0)
     points = FIGURES.longer_on_spot_points
-    case = about("", more, 1, "points", value=points, points=ABOUT_POINTS)
-    yield _SAID.judge("longer", case, points_more=points, points=ABOUT_POINTS)
+    case = about("", more, 1, "points", value=points, points=ABOUT.points)
+    yield _SAID.judge("longer", case, points_more=points, points=ABOUT.points)
     less = found.ratio((UNIFORM, GREEDY), (OMNISCIENT, GREEDY), spot_h, factor=100.0)
-    percent = FIGURES.less_gap_percent
-    case = about("", less, 1, "%", value=percent, points=2 * ABOUT_POINTS)
-    yield _SAID.judge("gap-of-spot", case, percent=percent, points=2 * ABOUT_POINTS)
+    percent = FIGURES.less_gap_percent  # twice the reach: a gap is a difference of two shares
+    case = about("", less, 1, "%", value=percent, points=2 * ABOUT.points)
+    yield _SAID.judge("gap-of-spot", case, percent=percent, points=2 * ABOUT.points)
 
 
 def _deadlines(runs: UniformProgressRuns, usual: UniformProgressRuns) -> Iterator[Claim]:

@@ -8,7 +8,7 @@ from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.core.statistics import Estimate, mean_of, quotient
 from spotbag.core.wording import counted
 
-from ...claims import Case, Claim, about, above, below, exactly, span, spread, with_intervals
+from ...claims import ABOUT, Case, Claim, about, above, below, exactly, span, spread, with_intervals
 from .comparisons import (
     SAID,
     TWO_JOBS,
@@ -20,9 +20,6 @@ from .comparisons import (
 from .printed import USABLE_S, A2haFigures
 from .runs import METRICS, WORDS, A2haCell, A2haRun, A2haRuns
 from .settings import STYLES, Ratios
-
-ABOUT_POINTS = 5.0
-"""What a share of so many percent means: so many points up or down."""
 
 _NEARLY_TWICE = (1.8, 2.2)
 """What 'close to twice' means."""
@@ -43,8 +40,8 @@ def speedup_claims(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
     yield _variations(runs)
     yield from _thirteen(runs)
     percent = 100 * USABLE_S / SECONDS_PER_HOUR
-    most = about("", percent, 1, "%", value=90.0, points=ABOUT_POINTS)
-    yield SAID.judge("most-efficient", most, points=ABOUT_POINTS)
+    most = about("", percent, 1, "%", value=90.0, points=ABOUT.points)
+    yield SAID.judge("most-efficient", most, points=ABOUT.points)
     yield from _styles(figures, runs)
     yield from _alike(runs)
     yield from _in_par(runs)
@@ -85,8 +82,8 @@ def _thirteen(runs: A2haRuns) -> Iterator[Claim]:
     percents = {
         style: mean_of([100 * one / _THIRTEEN for one in found]) if found else None for style, found in speedups.items()
     }
-    near = [about(style, mean, 1, value=70.0, points=ABOUT_POINTS) for style, mean in percents.items()]
-    yield SAID.judge("thirteen-efficiency", near, f"{_and(near)} %", points=ABOUT_POINTS)
+    near = [about(style, mean, 1, value=70.0, points=ABOUT.points) for style, mean in percents.items()]
+    yield SAID.judge("thirteen-efficiency", near, f"{_and(near)} %", points=ABOUT.points)
 
 
 def _and(cases: Sequence[Case]) -> str:
@@ -132,10 +129,10 @@ def _alike(runs: A2haRuns) -> Iterator[Claim]:
         found.append(Case(job, text, "not decided") if 0 < some <= _FEW else exactly(job, not some, text))
         ours.append(both)
         slow, fast = (min(run.speedup for run in runs.short(job, style).runs) for style in STYLES)
-        speedups.append(below(job, 100 * abs(fast / slow - 1), 1, "% apart", limit=ABOUT_POINTS))
+        speedups.append(below(job, 100 * abs(fast / slow - 1), 1, "% apart", limit=ABOUT.points))
         least.append(f"{slow:.2f} and {fast:.2f}")
     yield SAID.judge("fewest-alike", found, "; ".join(ours), few=_FEW)
-    yield SAID.judge("least-speedup-alike", speedups, "; ".join(least), points=ABOUT_POINTS)
+    yield SAID.judge("least-speedup-alike", speedups, "; ".join(least), points=ABOUT.points)
 
 
 def _in_par(runs: A2haRuns) -> Iterator[Claim]:
@@ -169,6 +166,6 @@ def _prices(runs: A2haRuns) -> Iterator[Claim]:
         ratio = quotient(high, low, 100.0)
         assert ratio is not None
         change = Estimate(ratio.estimate.n, ratio.value - 100, ratio.estimate.half_width)
-        changes.append(about(job, change, 1, value=0.0, points=ABOUT_POINTS))
+        changes.append(about(job, change, 1, value=0.0, points=ABOUT.points))
     yield SAID.judge("pays-more-for-time", found, f"{_plus(paid)} h")
-    yield SAID.judge("proportional", changes, f"{with_intervals(changes)} %", points=ABOUT_POINTS)
+    yield SAID.judge("proportional", changes, f"{with_intervals(changes)} %", points=ABOUT.points)

@@ -8,6 +8,7 @@ from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.core.statistics import Estimate, Statistic, estimate, mean_of
 
 from ...claims import (
+    ABOUT,
     Case,
     Claim,
     about,
@@ -33,7 +34,6 @@ from .runs import (
     optimal_by_paper,
 )
 from .settings import SHORT_JOBS, STYLES
-from .speedup_claims import ABOUT_POINTS
 
 _DIGITS = {"hosts": 1, "wall_h": 2, "speedup": 1, "payment_h": 1}
 
@@ -98,10 +98,10 @@ def _continued(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
         printed = figures.job(job)
         yield SAID.judge(
             "continued",
-            about("", shares[job], 1, "%", value=percent, points=ABOUT_POINTS),
+            about("", shares[job], 1, "%", value=percent, points=ABOUT.points),
             percent=percent,
             job=job,
-            points=ABOUT_POINTS,
+            points=ABOUT.points,
             hosts=printed.continued_hosts,
             charged=printed.charged_h,
         )

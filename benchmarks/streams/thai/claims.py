@@ -9,17 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...claims import Case, Claim, Compare, about, above, below, exactly, span, tally, together
+from ...claims import ABOUT, Case, Claim, Compare, about, above, below, exactly, span, tally, together
 from ...statements import Statements
 from .printed import QUANTITIES, Quantity, thai_figures
 from .runs import XLARGE, Metric, ThaiRuns, cost_usd, idle_s, late_s, late_tasks, types_used
 from .settings import EXAMPLE_FRACTION, KNOWN, UNKNOWN
-
-ABOUT_POINTS = 5.0
-"""What a number of percent means: so many points up or down."""
-
-ABOUT_PERCENT = 10.0
-"""What a number of times means, and 'almost identical' costs: so many percent up or down."""
 
 LESS_THAN_USD = 1.0
 """By which the settings that cost almost the same are said to be dearer, at most."""
@@ -69,15 +63,15 @@ def _above_known(runs: ThaiRuns, name: str, quantity: Quantity) -> Claim:
     """Claim on `unknown` against `known`."""
     stated = thai_figures().stated(UNKNOWN, quantity)
     more = above("", runs.ratio(UNKNOWN, KNOWN, quantity, "percent_more"), 1, "%")
-    limits = 1 + (stated - ABOUT_POINTS) / 100, 1 + (stated + ABOUT_POINTS) / 100
+    limits = 1 + (stated - ABOUT.points) / 100, 1 + (stated + ABOUT.points) / 100
     case = _is_times(runs, UNKNOWN, KNOWN, quantity, limits, more.ours)
-    return _SAID.judge(name, case, stated=stated, points=ABOUT_POINTS)
+    return _SAID.judge(name, case, stated=stated, points=ABOUT.points)
 
 
 def _times(runs: ThaiRuns, policy: str, low: float, high: float) -> Case:
     """Late tasks against those of `unknown`, between two numbers of times, give or take some percent."""
     times = above(policy, runs.ratio(policy, UNKNOWN, "late_tasks", "times"), 1, "times")
-    limits = low * (1 - ABOUT_PERCENT / 100), high * (1 + ABOUT_PERCENT / 100)
+    limits = low * (1 - ABOUT.percent / 100), high * (1 + ABOUT.percent / 100)
     return _is_times(runs, policy, UNKNOWN, "late_tasks", limits, times.ours)
 
 
@@ -89,7 +83,7 @@ def _table_3(runs: ThaiRuns) -> Iterator[Claim]:
     alike = []
     for policy in _ALIKE:
         percent = runs.ratio(policy, UNKNOWN, "cost_usd", "percent_more")
-        more = about(policy, percent, 1, "%", value=0.0, points=ABOUT_PERCENT)
+        more = about(policy, percent, 1, "%", value=0.0, points=ABOUT.percent)
         dollars = below(policy, runs.less(policy, UNKNOWN, cost_usd), limit=LESS_THAN_USD)
         alike.append(together(policy, [more, dollars], more.ours))
     percents = [figures.ratio(policy, UNKNOWN, "cost_usd", "percent_more") for policy in _ALIKE]
@@ -108,7 +102,7 @@ def _table_3(runs: ThaiRuns) -> Iterator[Claim]:
     limits = {"large.5": (least, least), "medium.10": (least, most), "medium.8": (most, most)}
     found = [_times(runs, policy, *limits[policy]) for policy in limits]
     ours = f"{found[0].ours.removesuffix(' times')} to {found[-1].ours}"
-    yield _SAID.judge("times-late-tasks", found, ours, least=least, most=most, percent=ABOUT_PERCENT)
+    yield _SAID.judge("times-late-tasks", found, ours, least=least, most=most, percent=ABOUT.percent)
     yield _SAID.judge(
         "cheapest",
         _less(runs, below, ["large.4"], _others("large.4"), cost_usd, 3),
@@ -116,7 +110,7 @@ def _table_3(runs: ThaiRuns) -> Iterator[Claim]:
         printed=printed["large.4"].cost_usd,
         its=printed[KNOWN].cost_usd,
     )
-    yield _SAID.judge("large-4-late", _times(runs, "large.4", times, times), times=times, percent=ABOUT_PERCENT)
+    yield _SAID.judge("large-4-late", _times(runs, "large.4", times, times), times=times, percent=ABOUT.percent)
     for name, metric, digits, unit in (("dearest", cost_usd, 3, " $"), ("latest", late_tasks, 1, "")):
         found = _less(runs, above, _BOTH_XLARGE, _others(*_BOTH_XLARGE), metric, digits)
         ours = " and ".join(mean([policy], metric, digits) for policy in _BOTH_XLARGE) + unit

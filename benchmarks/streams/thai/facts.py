@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...claims import show
+from ...claims import ABOUT, show
 from ...page import Results
-from .claims import ABOUT_PERCENT, ABOUT_POINTS, NO_IDLE_PERCENT
+from .claims import NO_IDLE_PERCENT
 from .printed import thai_figures
 from .settings import KNOWN, STREAM, UNKNOWN
 
@@ -25,8 +25,8 @@ def thai_facts(results: Results) -> dict[str, Any]:
         for words, result in spreads.items()
     }
     return {
-        "about_points": ABOUT_POINTS,
-        "about_percent": ABOUT_PERCENT,
+        "about_points": ABOUT.points,
+        "about_percent": ABOUT.percent,
         "no_idle_percent": NO_IDLE_PERCENT,
         "printed_late": [figures.approach(policy).late_tasks for policy in (KNOWN, UNKNOWN)],
         "late_by_spread": late,
