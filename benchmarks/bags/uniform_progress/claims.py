@@ -14,7 +14,6 @@ from spotbag.core.statistics import Statistic
 from ...claims import ABOUT, Case, Claim, about, above, below, exactly, spread, tally, with_intervals
 from ...statements import Statements
 from .runs import (
-    CATEGORIES,
     FIGURES,
     GREEDY,
     KEPT,
@@ -23,11 +22,8 @@ from .runs import (
     ON_DEMAND,
     ONLINE,
     SLICED,
-    TIGHT,
     UNIFORM,
     UniformProgressRuns,
-    on_demand_h,
-    spot_h,
 )
 
 ABOUT_H = 2.0
@@ -61,7 +57,7 @@ def uniform_progress_findings(runs: UniformProgressRuns) -> Iterator[Claim]:
 
 def _sliced_saves(runs: UniformProgressRuns) -> Claim:
     low, high = FIGURES.sliced_saves_percent
-    tight = [fraction for fraction in runs.options.fractions if fraction > TIGHT]
+    tight = [fraction for fraction in runs.options.fractions if fraction > runs.options.tight]
     of_v100 = {name: found for name, found in runs.cases(tight).items() if "v100_1" in name}
     cases = []
     for name, found in of_v100.items():
@@ -76,8 +72,8 @@ def _table_3(found: UniformProgressRuns) -> Iterator[Claim]:
     for name, policy in names.items():
         row = printed[policy]
         cases = [
-            about("on demand", found.mean(policy, on_demand_h), 1, "h", value=row.on_demand_h, points=ABOUT_H),
-            about("on spot VMs", found.mean(policy, spot_h), 1, "h", value=row.spot_h, points=ABOUT_H),
+            about("on demand", found.mean(policy, "on_demand_h"), 1, "h", value=row.on_demand_h, points=ABOUT_H),
+            about("on spot VMs", found.mean(policy, "spot_h"), 1, "h", value=row.spot_h, points=ABOUT_H),
         ]
         values = {"on_demand": row.on_demand_h, "spot": row.spot_h, "points": ABOUT_H}
         yield _SAID.judge(f"hours-{name}", cases, with_intervals, **values)
@@ -85,11 +81,11 @@ def _table_3(found: UniformProgressRuns) -> Iterator[Claim]:
         percent = printed[policy].spot_util_percent
         case = about("", found.utilisation_percent(policy), 1, "%", value=percent, points=ABOUT.points)
         yield _SAID.judge(f"utilisation-{name}", case, percent=percent, points=ABOUT.points)
-    more = found.ratio((UNIFORM, GREEDY), (OMNISCIENT, NOTHING), spot_h, factor=100.0)
+    more = found.ratio((UNIFORM, GREEDY), (OMNISCIENT, NOTHING), "spot_h", factor=100.0)
     points = FIGURES.longer_on_spot_points
     case = about("", more, 1, "points", value=points, points=ABOUT.points)
     yield _SAID.judge("longer", case, points_more=points, points=ABOUT.points)
-    less = found.ratio((UNIFORM, GREEDY), (OMNISCIENT, GREEDY), spot_h, factor=100.0)
+    less = found.ratio((UNIFORM, GREEDY), (OMNISCIENT, GREEDY), "spot_h", factor=100.0)
     percent = FIGURES.less_gap_percent  # twice the reach: a gap is a difference of two shares
     case = about("", less, 1, "%", value=percent, points=2 * ABOUT.points)
     yield _SAID.judge("gap-of-spot", case, percent=percent, points=2 * ABOUT.points)
@@ -99,20 +95,21 @@ def _deadlines(runs: UniformProgressRuns, usual: UniformProgressRuns) -> Iterato
     cases = runs.cases(runs.options.fractions)
     below_greedy = [above(name, found.less(GREEDY, UNIFORM), 2, "$") for name, found in cases.items()]
     yield _SAID.judge("surpasses", below_greedy, tally("cases"))
-    for name, within in CATEGORIES.items():
+    categories = usual.categories()
+    for name, within in categories.items():
         case = above("", usual.times(within), 2, "times", limit=LEAST_TIMES)
         yield _SAID.judge(name, case, least=LEAST_TIMES)
     for statement, own, compare in (("largest-gap", "high-tight", above), ("smallest-gap", "high-loose", below)):
         gaps = []
         for policy in ONLINE:
-            mine = usual.gap_percent(policy, CATEGORIES[own])
-            others = {name: usual.gap_percent(policy, within) for name, within in CATEGORIES.items() if name != own}
+            mine = usual.gap_percent(policy, categories[own])
+            others = {name: usual.gap_percent(policy, within) for name, within in categories.items() if name != own}
             gaps += [compare(f"{policy}, {name}", _apart(mine, its), 1, "points") for name, its in others.items()]
         yield _SAID.judge(statement, gaps, spread)
     for statement, one, other in (("sliced-below-greedy", GREEDY, SLICED), ("sliced-above-uniform", SLICED, UNIFORM)):
         of_category = [
             above(name, _apart(usual.gap_percent(one, within), usual.gap_percent(other, within)), 1, "points")
-            for name, within in CATEGORIES.items()
+            for name, within in categories.items()
         ]
         yield _SAID.judge(statement, of_category, with_intervals)
 

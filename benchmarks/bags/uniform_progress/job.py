@@ -24,12 +24,6 @@ from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_day
 from spotbag.schedules.schedule import Schedule
 
-SPOT_USD, ON_DEMAND_USD = 0.9731, 3.06
-"""An hour of a p3.2xlarge on the two markets."""
-TICK_S = 600
-CYCLE_H = 4.0
-"""Mean time from one loss of the spot VMs to the next, where traces are drawn."""
-_UNIT_S = 60
 _TYPE = "v100"
 
 
@@ -52,13 +46,27 @@ class Job:
         Its work, until when it is to be done, what each change of VM takes, and how often it is decided.
     dump_s : int
         What a checkpoint takes; ten times as long lies between two of them.
+    spot_usd, on_demand_usd : float
+        An hour of its VM on each market: those of a p3.2xlarge if absent.
     """
 
     work_s: int
     deadline_s: int
     changeover_s: int
-    tick_s: int = TICK_S
+    tick_s: int = 600
     dump_s: int = 0
+    spot_usd: float = 0.9731
+    on_demand_usd: float = 3.06
+
+    @property
+    def usd_per_hour(self) -> Mapping[Market, float]:
+        """Prices by market."""
+        return {"spot": self.spot_usd, "on-demand": self.on_demand_usd}
+
+    @property
+    def usd_per_tick(self) -> Mapping[str, float]:
+        """Costs of a tick by market."""
+        return {market: usd / SECONDS_PER_HOUR * self.tick_s for market, usd in self.usd_per_hour.items()}
 
     @property
     def ticks(self) -> int:
@@ -68,7 +76,7 @@ class Job:
     @property
     def plan(self) -> Schedule:
         """The job on a spot VM, from the beginning on."""
-        offers = {market: Offer(price_usd_per_hour=usd, limit=1_000) for market, usd in _PRICES.items()}
+        offers = {market: Offer(price_usd_per_hour=usd, limit=1_000) for market, usd in self.usd_per_hour.items()}
         instance = Instance(
             name="one long job",
             deadline_s=self.deadline_s,
@@ -98,9 +106,11 @@ def day_of(available: BoolArray, tick_s: int) -> Timeline:
     return Timeline(tuple(events), "a trace")
 
 
-def drawn_trace(availability: float, ticks: int, seed: int, cycle_h: float = CYCLE_H) -> BoolArray:
-    """Draw a trace: up and down in turn, each for a geometrically distributed number of ticks."""
-    cycle_ticks = cycle_h * SECONDS_PER_HOUR / TICK_S
+def drawn_trace(availability: float, ticks: int, seed: int, cycle_ticks: float = 24.0) -> BoolArray:
+    """Draw a trace: up and down in turn, each for a geometrically distributed number of ticks.
+
+    From one loss of the spot VMs to the next, there are so many on average.
+    """
     draws = np.random.default_rng([seed, round(1e6 * availability)])
     up = bool(draws.random() < availability)
     parts: list[BoolArray] = []
@@ -126,12 +136,12 @@ def ran(job: Job, outcome: DayOutcome) -> Ran:
     return Ran(outcome.cost_usd, *hours, not outcome.meets_deadline)
 
 
-def recorded_trace(path: Path, one_means: str | None, ticks: int) -> BoolArray:
-    """Read a recorded trace of one type, of at least so many ticks."""
+def recorded_trace(path: Path, one_means: str | None, job: Job) -> BoolArray:
+    """Read a recorded trace of one type by the ticks of a job, at least as long as that may take."""
     scenario = availability_of_document(parse_json(read_text(path), str(path)), str(path), one_means)
     data = scenario.data
-    if isinstance(data, Mapping) or scenario.counts or scenario.gap_s != TICK_S or len(data) < ticks:
-        rule = f"must be a trace of 0 and 1, of one VM type by {TICK_S} s, of at least {ticks} entries"
+    if isinstance(data, Mapping) or scenario.counts or scenario.gap_s != job.tick_s or len(data) < job.ticks:
+        rule = f"must be a trace of 0 and 1, of one VM type by {job.tick_s} s, of at least {job.ticks} entries"
         raise input_error(str(path), rule)
     return scenario.available()
 
@@ -149,7 +159,7 @@ def sliced(job: Job, available: Sequence[bool], slices: int) -> Ran:
     have it do.
     """
     on, pending_s, done_s, tick, usd = "", 0, 0, 0, 0.0
-    work_h = {"spot": 0.0, "on-demand": 0.0}
+    work_h, tick_usd = {"spot": 0.0, "on-demand": 0.0}, job.usd_per_tick
     while done_s < job.work_s:
         now_s, spot = tick * job.tick_s, bool(available[min(tick, len(available) - 1)])
         kept = "" if on == "spot" and not spot else on
@@ -163,7 +173,7 @@ def sliced(job: Job, available: Sequence[bool], slices: int) -> Ran:
             pending_s = job.changeover_s
         on = chosen
         if on:
-            usd += _USD_PER_S[on] * job.tick_s
+            usd += tick_usd[on]
             work_s = min(max(job.tick_s - pending_s, 0), job.work_s - done_s)
             end_s = now_s + pending_s + work_s
             work_h[on] += work_s / SECONDS_PER_HOUR
@@ -181,7 +191,7 @@ def _in_need(job: Job, now_s: int, due: tuple[int, int], done_s: int, delays: in
 # ------------------------------------------------------------------------- optimum
 
 
-def optimum(job: Job, available: BoolArray, unit_s: int = _UNIT_S) -> Ran:
+def optimum(job: Job, available: BoolArray, unit_s: int = 60) -> Ran:
     """Return the cheapest run of a job that ends in time, with the trace known beforehand; infinitely dear if none.
 
     At each tick the job goes on where it is, changes to a new VM or to none; as in the replay, a change takes
@@ -191,7 +201,7 @@ def optimum(job: Job, available: BoolArray, unit_s: int = _UNIT_S) -> Ran:
     if any(seconds % unit_s for seconds in (job.work_s, job.deadline_s, job.changeover_s, job.tick_s)):
         raise ValueError(f"the times of the job must be multiples of {unit_s} s")
     work, delay, tick = (seconds // unit_s for seconds in (job.work_s, job.changeover_s, job.tick_s))
-    usd = {market: per_s * job.tick_s for market, per_s in _USD_PER_S.items()}
+    usd = job.usd_per_tick
     nothing = np.full((2, work + 1), math.inf)
     # By units of work done, for each VM (or none) and what is left of its changeover: the least cost, and the units
     # on demand that it has.
@@ -220,7 +230,3 @@ def optimum(job: Job, available: BoolArray, unit_s: int = _UNIT_S) -> Ran:
         least = after
     on_demand_s = float(ended[1]) * unit_s
     return Ran(float(ended[0]), on_demand_s / SECONDS_PER_HOUR, (job.work_s - on_demand_s) / SECONDS_PER_HOUR)
-
-
-_PRICES: Mapping[Market, float] = {"spot": SPOT_USD, "on-demand": ON_DEMAND_USD}
-_USD_PER_S: Mapping[str, float] = {market: usd / SECONDS_PER_HOUR for market, usd in _PRICES.items()}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -23,34 +23,12 @@ from spotbag.replay.bags.policies.uniform_progress import GreedySpot, TimeSliced
 from spotbag.replay.bags.policy import Policy
 
 from ...paper import OnRuns, PaperOptions, read_figures
-from .job import (
-    CYCLE_H,
-    ON_DEMAND_USD,
-    TICK_S,
-    Job,
-    Ran,
-    drawn_trace,
-    optimum,
-    ran,
-    recorded_trace,
-    replayed,
-    sliced,
-    windows,
-)
+from .job import Job, Ran, drawn_trace, optimum, ran, recorded_trace, replayed, sliced, windows
 
 ON_DEMAND, GREEDY, UNIFORM, OMNISCIENT = "on demand", "greedy-spot", "uniform-progress", "omniscient"
 SLICED, KEPT, NOTHING = "Time Sliced", "time-sliced", "nothing"
 ONLINE = (GREEDY, UNIFORM, SLICED)
 """Policies of the paper without knowledge of the future."""
-
-SLICES = (2, 5, 10, 20, 50)
-"""Of which the best is taken for each trace and deadline."""
-
-TIGHT, HIGH = 0.75, 0.5
-"""Job fractions above which deadlines are tight, and spot fractions above which there are many spot VMs."""
-
-_RESAMPLES = 400
-_PERCENTILE = 75
 
 Pair: TypeAlias = tuple[str, str]
 """Two policies, of which a number is the difference; `NOTHING` has none."""
@@ -99,6 +77,12 @@ class UniformProgressOptions(PaperOptions):
         Mean time from one loss of the spot VMs to the next.
     dump_s : int
         What a checkpoint takes; ten times as long lies between two of them.
+    slices : tuple of int
+        Numbers of slices, of which the best is taken for each trace and deadline.
+    tight, high : float
+        Job fraction above which a deadline is tight, and spot fraction above which there are many spot VMs.
+    bad_percentile, resamples : float, int
+        Where among the gaps *bad cases* begin, and the number of samples by which its interval is found.
     traces, one_means : str, optional
         Folder of recorded traces in place of drawn ones, and what a 1 means in them, which must be said.
 
@@ -112,8 +96,13 @@ class UniformProgressOptions(PaperOptions):
     work_h: float = 48.0
     fractions: tuple[float, ...] = (0.65, 0.7, FIGURES.job_fraction, 0.9)
     changeovers_h: tuple[float, ...] = (0.2, 0.05, 0.4)
-    cycle_h: float = CYCLE_H
+    cycle_h: float = 4.0
     dump_s: int = 0
+    slices: tuple[int, ...] = (2, 5, 10, 20, 50)
+    tight: float = 0.75
+    high: float = 0.5
+    bad_percentile: float = 75.0
+    resamples: int = 400
     traces: str | None = None
     one_means: str | None = None
 
@@ -129,17 +118,17 @@ class UniformProgressOptions(PaperOptions):
     def job(self, fraction: float, changeover_h: float) -> Job:
         """Return the job with a deadline of whole ticks."""
         work_s = self.work_h * SECONDS_PER_HOUR
-        deadline_s = -(-round(work_s / fraction) // TICK_S) * TICK_S
-        return Job(round(work_s), deadline_s, round(changeover_h * SECONDS_PER_HOUR), dump_s=self.dump_s)
+        job = Job(round(work_s), round(work_s / fraction), round(changeover_h * SECONDS_PER_HOUR), dump_s=self.dump_s)
+        return replace(job, deadline_s=-(-job.deadline_s // job.tick_s) * job.tick_s)
 
-    def drawn(self, ticks: int) -> dict[str, list[BoolArray]]:
-        """Return the traces by their names: drawn, or windows of recorded ones."""
+    def drawn(self, job: Job) -> dict[str, list[BoolArray]]:
+        """Return the traces of a job by their names: drawn, or windows of recorded ones."""
         if self.traces is not None:
-            recorded = {path.stem: recorded_trace(path, self.one_means, ticks) for path in self._paths(self.traces)}
-            return {name: windows(trace, ticks, self.runs) for name, trace in recorded.items()}
-        seeds = range(self.seed, self.seed + self.runs)
+            recorded = {path.stem: recorded_trace(path, self.one_means, job) for path in self._paths(self.traces)}
+            return {name: windows(trace, job.ticks, self.runs) for name, trace in recorded.items()}
+        seeds, cycle_ticks = range(self.seed, self.seed + self.runs), self.cycle_h * SECONDS_PER_HOUR / job.tick_s
         return {
-            name: [drawn_trace(availability, ticks, seed, self.cycle_h) for seed in seeds]
+            name: [drawn_trace(availability, job.ticks, seed, cycle_ticks) for seed in seeds]
             for name, availability in FIGURES.availabilities.items()
         }
 
@@ -183,23 +172,9 @@ class Window:
     results: Mapping[str, Ran]
 
 
-Number: TypeAlias = Callable[[Ran], float]
+Number: TypeAlias = Literal["cost_usd", "on_demand_h", "spot_h"]
+"""A field of `Ran`."""
 Within: TypeAlias = Callable[[Window], bool]
-
-
-def cost_usd(result: Ran) -> float:
-    """Cost of a run."""
-    return result.cost_usd
-
-
-def spot_h(result: Ran) -> float:
-    """Hours of work on spot VMs."""
-    return result.spot_h
-
-
-def on_demand_h(result: Ran) -> float:
-    """Hours of work on on-demand VMs."""
-    return result.on_demand_h
 
 
 def everywhere(window: Window) -> bool:
@@ -244,20 +219,20 @@ class UniformProgressRuns:
             for name, fraction in keys
         }
 
-    def less(self, one: str, other: str, number: Number = cost_usd, within: Within = everywhere) -> Statistic:
+    def less(self, one: str, other: str, number: Number = "cost_usd", within: Within = everywhere) -> Statistic:
         """Mean of a number less that under another policy, run by run over all traces; 0 outside of some windows."""
         sums: dict[int, float] = defaultdict(float)
         for window in self.windows:
-            found = window.results
-            sums[window.run] += number(found[one]) - number(found[other]) if within(window) else 0.0
+            mine, its = (getattr(window.results[policy], number) for policy in (one, other))
+            sums[window.run] += mine - its if within(window) else 0.0
         return mean_of([total * len(sums) / len(self.windows) for total in sums.values()])
 
-    def mean(self, policy: str, number: Number = cost_usd) -> Statistic:
+    def mean(self, policy: str, number: Number = "cost_usd") -> Statistic:
         """Mean of a number under a policy."""
         return self.less(policy, NOTHING, number)
 
     def ratio(
-        self, one: Pair, other: Pair, number: Number = cost_usd, *, within: Within = everywhere, factor: float = 1.0
+        self, one: Pair, other: Pair, number: Number = "cost_usd", *, within: Within = everywhere, factor: float = 1.0
     ) -> Statistic | None:
         """Mean difference of two policies over that of two others, times a factor; None if the latter is 0."""
         return quotient(self.less(*one, number, within), self.less(*other, number, within), factor)
@@ -276,7 +251,7 @@ class UniformProgressRuns:
 
     def utilisation_percent(self, policy: str) -> Statistic | None:
         """Hours of work on spot VMs, in percent of those of the optimum."""
-        return self.ratio((policy, NOTHING), (OMNISCIENT, NOTHING), spot_h, factor=100.0)
+        return self.ratio((policy, NOTHING), (OMNISCIENT, NOTHING), "spot_h", factor=100.0)
 
     def bad_times(self, one: str, other: str) -> Estimate:
         """Upper quartile of the gaps of a policy over that of another, with an interval by resampling of runs."""
@@ -293,42 +268,43 @@ class UniformProgressRuns:
                 for policy in (one, other)
             ]
         )
-        n = len(by_run)
-        draws = np.random.default_rng(0).integers(n, size=(_RESAMPLES, n))
-        mine, its = np.percentile(gaps[:, draws], _PERCENTILE, axis=(2, 3))
+        n, percentile = len(by_run), self.options.bad_percentile
+        draws = np.random.default_rng(0).integers(n, size=(self.options.resamples, n))
+        mine, its = np.percentile(gaps[:, draws], percentile, axis=(2, 3))
         low, high = np.quantile(mine / np.maximum(its, NOISE), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-        found, others = np.percentile(gaps, _PERCENTILE, axis=(1, 2))
+        found, others = np.percentile(gaps, percentile, axis=(1, 2))
         return Estimate(n, float(found / others), float(high - low) / 2)
 
+    def categories(self) -> dict[str, Within]:
+        """Return the four of Fig. 12, by spot fraction and deadline."""
+        return {
+            f"{'high' if high else 'low'}-{'tight' if tight else 'loose'}": partial(self._is_of, (high, tight))
+            for high in (False, True)
+            for tight in (False, True)
+        }
 
-def _is_of(category: tuple[bool, bool], window: Window) -> bool:
-    return (window.spot_fraction > HIGH, window.fraction > TIGHT) == category
-
-
-CATEGORIES: Mapping[str, Within] = {
-    f"{'high' if high else 'low'}-{'tight' if tight else 'loose'}": partial(_is_of, (high, tight))
-    for high in (False, True)
-    for tight in (False, True)
-}
-"""The four of Fig. 12, by spot fraction and deadline."""
+    def _is_of(self, category: tuple[bool, bool], window: Window) -> bool:
+        return (window.spot_fraction > self.options.high, window.fraction > self.options.tight) == category
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
     job: Job
     available: BoolArray
+    slices: tuple[int, ...]
     besides: bool
 
     def results(self) -> dict[str, Ran]:
         """Run the job under all policies; under those that the paper does not have only where that is asked for."""
-        policies: list[Policy] = [GreedySpot(), UniformProgress()]
+        job, available = self.job, self.available
+        policies: list[Policy] = [GreedySpot(tick_s=job.tick_s), UniformProgress(tick_s=job.tick_s)]
         if self.besides:
-            policies += [*(TimeSliced(slices=n) for n in SLICES), OnTime(), Hads()]
-        results = {policy.name: ran(self.job, replayed(self.job, self.available, policy)) for policy in policies}
-        hours = self.job.work_s / SECONDS_PER_HOUR
-        results |= {ON_DEMAND: Ran(hours * ON_DEMAND_USD, hours, 0.0), NOTHING: Ran(0.0, 0.0, 0.0)}
-        results[OMNISCIENT] = optimum(self.job, self.available)
-        return results | {f"{SLICED} {n}": sliced(self.job, self.available.tolist(), n) for n in SLICES}
+            policies += [*(TimeSliced(tick_s=job.tick_s, slices=n) for n in self.slices), OnTime(), Hads()]
+        results = {policy.name: ran(job, replayed(job, available, policy)) for policy in policies}
+        hours = job.work_s / SECONDS_PER_HOUR
+        results |= {ON_DEMAND: Ran(hours * job.on_demand_usd, hours, 0.0), NOTHING: Ran(0.0, 0.0, 0.0)}
+        results[OMNISCIENT] = optimum(job, available)
+        return results | {f"{SLICED} {n}": sliced(job, available.tolist(), n) for n in self.slices}
 
 
 def uniform_progress_runs(options: UniformProgressOptions, on_runs: OnRuns) -> UniformProgressRuns:
@@ -340,10 +316,10 @@ def uniform_progress_runs(options: UniformProgressOptions, on_runs: OnRuns) -> U
     for fraction, changeover_h in cells:
         job = options.job(fraction, changeover_h)
         besides = (fraction, changeover_h) == (FIGURES.job_fraction, first)
-        for name, traces in options.drawn(job.ticks).items():
-            cases = [_Case(job, trace, besides) for trace in traces]
+        for name, traces in options.drawn(job).items():
+            cases = [_Case(job, trace, options.slices, besides) for trace in traces]
             results = list(each(_Case.results, cases, workers=options.workers))
-            _take_best(results)
+            _take_best(results, options.slices)
             found += [
                 Window(name, run, fraction, changeover_h, float(trace.mean()), result)
                 for run, (trace, result) in enumerate(zip(traces, results, strict=True))
@@ -352,9 +328,9 @@ def uniform_progress_runs(options: UniformProgressOptions, on_runs: OnRuns) -> U
     return UniformProgressRuns(found, options)
 
 
-def _take_best(results: Sequence[dict[str, Ran]]) -> None:
-    """Have the best number of slices on the traces of a name stand for both readings of Time Sliced."""
-    readings = {SLICED: [f"{SLICED} {n}" for n in SLICES], KEPT: [TimeSliced(slices=n).name for n in SLICES]}
+def _take_best(results: Sequence[dict[str, Ran]], slices: Sequence[int]) -> None:
+    """Results of the best number of slices on the traces of a name are those of both readings of Time Sliced."""
+    readings = {SLICED: [f"{SLICED} {n}" for n in slices], KEPT: [TimeSliced(slices=n).name for n in slices]}
     for policy, names in readings.items():
         if names[0] in results[0]:
             best = min(names, key=lambda name: sum(result[name].cost_usd for result in results))

@@ -9,7 +9,6 @@ from statistics import fmean
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import Lead, PaperColumn, PaperTable, Quantity, measured
 from .runs import (
-    CATEGORIES,
     FIGURES,
     GREEDY,
     KEPT,
@@ -18,8 +17,6 @@ from .runs import (
     SLICED,
     UNIFORM,
     UniformProgressRuns,
-    on_demand_h,
-    spot_h,
 )
 
 JOB = "48 h"
@@ -36,8 +33,8 @@ class _Of:
 
 
 _HOURS = (
-    Quantity[_Of]("on_demand_h", "on demand (h)", 1, lambda of: of.runs.mean(of.policy, on_demand_h)),
-    Quantity[_Of]("spot_h", "on spot VMs (h)", 1, lambda of: of.runs.mean(of.policy, spot_h)),
+    Quantity[_Of]("on_demand_h", "on demand (h)", 1, lambda of: of.runs.mean(of.policy, "on_demand_h")),
+    Quantity[_Of]("spot_h", "on spot VMs (h)", 1, lambda of: of.runs.mean(of.policy, "spot_h")),
     Quantity[_Of]("spot_util_percent", "spot use (%)", 0, lambda of: of.runs.utilisation_percent(of.policy)),
     Quantity[_Of]("cost_usd", "cost ($)", 2, lambda of: of.runs.mean(of.policy), printed=False),
 )
@@ -56,7 +53,7 @@ def uniform_progress_rows(runs: UniformProgressRuns) -> Iterator[ComparisonRow]:
         for policy in (*_POLICIES, *_BESIDES):
             yield row_of("traces", JOB, name, policy, "cost_usd", of_trace.mean(policy))
     usual = runs.usual()
-    for name, within in CATEGORIES.items():
+    for name, within in usual.categories().items():
         for policy in (GREEDY, SLICED, UNIFORM):
             yield row_of("Fig. 12", JOB, name, policy, "gap_percent", usual.gap_percent(policy, within))
         yield row_of("Fig. 12", JOB, name, "", "times", usual.times(within))

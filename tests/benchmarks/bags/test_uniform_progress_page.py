@@ -19,7 +19,6 @@ from spotbag_papers.bags.uniform_progress.runs import (
     UniformProgressOptions,
     UniformProgressRuns,
     Window,
-    spot_h,
 )
 from spotbag_papers.page import bibtex
 from spotbag_papers.pages import PAGES
@@ -67,7 +66,7 @@ def test_nobody_beats_the_optimum_and_all_work_is_done(runs: UniformProgressRuns
 def test_means_are_those_of_the_windows(runs: UniformProgressRuns) -> None:
     found = runs.at()
     hours = [window.results[UNIFORM].spot_h for window in found.windows]
-    assert found.mean(UNIFORM, spot_h).value == pytest.approx(sum(hours) / len(hours))
+    assert found.mean(UNIFORM, "spot_h").value == pytest.approx(sum(hours) / len(hours))
     saved = found.saving_percent(GREEDY)
     assert saved is not None
     assert saved.value == pytest.approx(100 * (1 - found.mean(GREEDY).value / found.mean(ON_DEMAND).value))

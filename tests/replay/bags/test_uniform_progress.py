@@ -18,8 +18,6 @@ from spotbag.replay.bags.policies.uniform_progress import GreedySpot, TimeSliced
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.solvers.bags.solve import solve
 from spotbag_papers.bags.uniform_progress.job import (
-    ON_DEMAND_USD,
-    SPOT_USD,
     Job,
     day_of,
     drawn_trace,
@@ -44,7 +42,7 @@ def simulated(job: Job, available: Sequence[bool], slices: int = 0) -> Ran:
 
 
 def usd(job: Job, ran: Ran) -> float:
-    return (ran.spot_ticks * SPOT_USD + ran.on_demand_ticks * ON_DEMAND_USD) * job.tick_s / HOUR_S
+    return (ran.spot_ticks * job.spot_usd + ran.on_demand_ticks * job.on_demand_usd) * job.tick_s / HOUR_S
 
 
 def random_case(rng: random.Random) -> tuple[Job, np.ndarray]:
@@ -111,13 +109,13 @@ def test_a_job_by_hand() -> None:
     assert simulated(job, available.tolist()) == Ran(spot_ticks=8, on_demand_ticks=4, end_s=8_100, changeovers=3)
     outcome = replayed(job, available, UniformProgress())
     assert outcome.makespan_s == 8_100
-    assert outcome.cost_usd == pytest.approx((8 * SPOT_USD + 4 * ON_DEMAND_USD) / 6)
+    assert outcome.cost_usd == pytest.approx((8 * job.spot_usd + 4 * job.on_demand_usd) / 6)
 
 
 def brute_force_usd(job: Job, available: Sequence[bool]) -> float:
     """The least cost over all choices at all ticks."""
     least = math.inf
-    price = {SPOT: SPOT_USD, ON_DEMAND: ON_DEMAND_USD}
+    price = {SPOT: job.spot_usd, ON_DEMAND: job.on_demand_usd}
     for choices in itertools.product(range(3), repeat=len(available)):
         done_s = pending_s = paid = 0.0
         before = 0
@@ -183,7 +181,7 @@ def test_a_plan_on_demand_binds_nobody() -> None:
     assert not plan.instance.offer_is_spot[plan.vm_offer].any()
     outcome = replay_day(plan, "uniform-progress", day_of(np.ones(job.ticks, dtype=bool), job.tick_s), cloud=job.cloud)
     # 24 ticks of work, and three minutes.
-    assert outcome.cost_usd == pytest.approx(25 * SPOT_USD / 6)
+    assert outcome.cost_usd == pytest.approx(25 * job.spot_usd / 6)
 
 
 def test_bags_that_are_no_job_are_refused() -> None:
@@ -204,12 +202,14 @@ def test_ticks_are_whole_seconds() -> None:
 def test_recorded_traces_are_cut_into_windows_from_the_first_to_the_last(tmp_path: Path) -> None:
     path = tmp_path / "zone.json"
     path.write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": [0, 1, 1, 0, 0, 0, 1, 0]}))
-    found = windows(recorded_trace(path, "preempted", 5), ticks=4, runs=2)
+    found = windows(recorded_trace(path, "preempted", Job(600, 5 * 600, 0)), ticks=4, runs=2)
     assert [window.tolist() for window in found] == [[True, False, False, True], [True, True, False, True]]
-    whole = recorded_trace(path, "preempted", 8)
+    whole = recorded_trace(path, "preempted", Job(600, 8 * 600, 0))
     assert windows(whole, ticks=8, runs=1)[0].tolist() == whole.tolist()
+    with pytest.raises(InputError, match="by 300 s, of at least 8 entries"):
+        recorded_trace(path, "preempted", Job(600, 8 * 300, 0, tick_s=300))
     with pytest.raises(InputError, match="of at least 9 entries"):
-        recorded_trace(path, "preempted", 9)
+        recorded_trace(path, "preempted", Job(600, 9 * 600, 0))
 
 
 def test_hours_of_work_leave_changeovers_out() -> None:
@@ -228,7 +228,7 @@ def test_the_optimum_works_as_long_as_the_job_takes() -> None:
         found = optimum(job, available)
         assert found.spot_h + found.on_demand_h == pytest.approx(4)
         # Each market is paid for by the tick, changeovers included.
-        assert found.cost_usd >= SPOT_USD * found.spot_h + ON_DEMAND_USD * found.on_demand_h - 1e-9
+        assert found.cost_usd >= job.spot_usd * found.spot_h + job.on_demand_usd * found.on_demand_h - 1e-9
     nothing = optimum(job, np.zeros(job.ticks, dtype=bool))
     assert (nothing.spot_h, nothing.on_demand_h) == (0, 4)
     assert optimum(Job(4 * HOUR_S, 4 * HOUR_S, 60), available).cost_usd == math.inf
