@@ -163,8 +163,8 @@ class _Run(MethodRow, frozen=True):
 def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") -> Iterator[tuple[str, CheckedRow]]:
     """Yield the lines of a submission, made of the rows of an experiment and its plans, each with its check.
 
-    Days are replayed again. Rows of other instances than those of the suite, of bounds, of the on-demand baseline,
-    which meets no day, and without a plan are left out.
+    Days are replayed again; a row of which they cannot be is an empty line with the reason. Rows of other instances
+    than those of the suite, of bounds, of the on-demand baseline, which meets no day, and without a plan are left out.
 
     Parameters
     ----------
@@ -197,14 +197,22 @@ def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") 
             continue
         about = {"entry": entry, "instance": row.instance, "seed": row.seed, "plan": plans[key]}
         document = head | {field: getattr(row, field) for field in made} | about
-        if row.policy:
-            instance = found.instance(row.instance)
-            plan = checked(schedule_of_document(schedule_document_of(plans[key]), instance))
-            days = enumerate(drawn_days(instance, row.scenario, row.days_seed, row.n_days))
-            traces = (_replayed(plan, row.policy, row.scenario, timeline, day) for day, timeline in days)
-            document["traces"] = list(trace_records(traces))
+        source = f"{Path(folder, ROWS)}, line {number}"
+        try:
+            if row.policy:
+                document["traces"] = list(trace_records(_traces(found.instance(row.instance), row, plans[key])))
+        except SpotbagError as error:
+            yield "", CheckedRow(source, suite, entry, row.instance, reason=str(error))
+            continue
         line = json.dumps(document)
-        yield line, checked_row(line, f"{Path(folder, ROWS)}, line {number}")
+        yield line, checked_row(line, source)
+
+
+def _traces(instance: Instance, row: _Run, document: Mapping[str, Any]) -> Iterator[Trace]:
+    """Yield the traces of the days of a row."""
+    plan = checked(schedule_of_document(schedule_document_of(document, _PLAN), instance))
+    for day, timeline in enumerate(drawn_days(instance, row.scenario, row.days_seed, row.n_days)):
+        yield _replayed(plan, row.policy, row.scenario, timeline, day)
 
 
 def _replayed(plan: CheckedPlan, policy: str, scenario: str, timeline: Timeline, day: int) -> Trace:

@@ -285,6 +285,32 @@ def test_broken_files_of_an_experiment_are_named(
         list(submitted_lines(tmp_path / "mine", small.name))
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda row, plan: row.update(policy="theirs"), "'theirs' is not a policy"),
+        (lambda row, plan: plan.pop("vms"), "the plan: vms is missing"),
+    ],
+)
+def test_a_row_whose_days_cannot_be_replayed_is_left_out(
+    folder: Path, small: SuiteDocument, lines: list[str], tmp_path: Path, change: Any, said: str
+) -> None:
+    """It ended the command, without a word on which row it was."""
+    place = tmp_path / "mine"
+    shutil.copytree(folder / "small", place)
+    rows = [json.loads(line) for line in (place / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    number, row = next((number, row) for number, row in enumerate(rows) if row.get("policy") == "hads")
+    of_plan = next(one for one in rows if (one["instance"], one["method"]) == (row["instance"], row["method"]))
+    plan = json.loads((place / "plans" / f"{of_plan['cell']}.json").read_text(encoding="utf-8"))
+    change(row, plan)
+    (place / "plans" / f"{of_plan['cell']}.json").write_text(json.dumps(plan), encoding="utf-8")
+    (place / "rows.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows), encoding="utf-8")
+    found = list(submitted_lines(place, small.name))
+    assert len(found) == len(lines)
+    [(line, left_out)] = [(line, one) for line, one in found if one.source.endswith(f"line {number + 1}")]
+    assert (line, said in left_out.reason) == ("", True)
+
+
 def test_a_row_of_no_suite_and_lines_that_are_no_rows_are_refused(tmp_path: Path) -> None:
     head = {"format": "spotbag.submission/1", "suite": "suite-0", "suite_sha256": "0" * 64, "entry": "a\u2028b"}
     row = head | {"instance": "hads/J60", "cost_usd": 1.0, "makespan_s": 1, "objective": 1.0, "plan": {}}
