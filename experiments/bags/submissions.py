@@ -154,6 +154,7 @@ class _Run(MethodRow, frozen=True):
     seed: int = 0
     scenario: str = ""
     days_seed: int = 0
+    first_day: int = 0
     n_days: int = 0
     late_days: int | None = None
     cost_usd: float | list[float | None] | None = None
@@ -211,7 +212,8 @@ def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") 
 def _traces(instance: Instance, row: _Run, document: Mapping[str, Any]) -> Iterator[Trace]:
     """Yield the traces of the days of a row."""
     plan = checked(schedule_of_document(schedule_document_of(document, _PLAN), instance))
-    for day, timeline in enumerate(drawn_days(instance, row.scenario, row.days_seed, row.n_days)):
+    days = drawn_days(instance, row.scenario, row.days_seed, row.first_day + row.n_days)
+    for day, timeline in list(enumerate(days))[row.first_day :]:
         yield _replayed(plan, row.policy, row.scenario, timeline, day)
 
 
