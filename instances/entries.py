@@ -467,6 +467,9 @@ class Machine(Record):
         CPU credits of a burstable machine at second 0, or when it is ready; those of its type if absent.
     price_usd_per_hour : float, optional
         At which it is rented, where that is not the price of its type in its market.
+    launching : bool
+        Whether it launches still, though it is taken to be ready at second 0: what a session costs when it begins is to
+        be paid yet. Of machines that get ready later, that is so without this.
     """
 
     id: Name
@@ -478,6 +481,7 @@ class Machine(Record):
     running: Annotated[tuple[RunningTask, ...], Field(strict=False)] = ()
     credits: Credits | None = None
     price_usd_per_hour: OwnPrice | None = None
+    launching: bool = False
 
 
 class KnownOptimum(Record):

@@ -147,8 +147,13 @@ def rents_of(bills: Sequence[Bill]) -> Rents:
     return Rents(*map(read_only, (usd_per_s, opening_usd.astype(float), paid_s, block_s)))
 
 
-def machine_paid(rents: Rents, offer: IntArray, ready_s: IntArray, given_s: IntArray) -> tuple[IntArray, FloatArray]:
-    """From when machines cost their price, and what they cost before; those that get ready later are as if rented.
+def machine_paid(
+    rents: Rents, offer: IntArray, ready_s: IntArray, given_s: IntArray, launching: BoolArray
+) -> tuple[IntArray, FloatArray]:
+    """From when machines cost their price, and what they cost before.
+
+    One that launches, or gets ready later, is as if rented: with a minimum of 60 s, a machine that is ready at 30 s
+    costs its price from 90 s on, and before that the 60 s. Of one that is ready, the minimum is paid.
 
     Parameters
     ----------
@@ -156,8 +161,10 @@ def machine_paid(rents: Rents, offer: IntArray, ready_s: IntArray, given_s: IntA
         Of all offers.
     offer, ready_s, given_s : array of int, shape (n_machines,)
         Offer of each, when it is ready, and until when nothing more is paid.
+    launching : array of bool, shape (n_machines,)
+        Those that launch still, though they are taken to be ready at second 0.
     """
-    new = (ready_s > 0) & (given_s <= ready_s)
+    new = ((ready_s > 0) | launching) & (given_s <= ready_s)
     until_s = np.maximum(given_s, ready_s) + np.where(new, rents.paid_s[offer], 0)
     return read_only(until_s), read_only(np.where(new, rents.opening_usd[offer], 0.0))
 
@@ -564,7 +571,8 @@ class Instance(WholeDocument):
     @cached_property
     def _machine_paid(self) -> tuple[IntArray, FloatArray]:
         given_s = np.array([machine.paid_until_s for machine in self.machines], dtype=np.int64)
-        return machine_paid(self.rents, self.machine_offer, self.machine_ready_s, given_s)
+        launching = np.array([machine.launching for machine in self.machines], dtype=bool)
+        return machine_paid(self.rents, self.machine_offer, self.machine_ready_s, given_s, launching)
 
     @cached_property
     def running(self) -> RunningTasks:

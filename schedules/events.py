@@ -253,8 +253,9 @@ class VmResumed:
     vm: str
 
     def happen(self, after: Draft) -> None:
-        """Have the VM take tasks again."""
-        after.change(self.vm, status="running")
+        """Have the VM take tasks again, and bill it from now on: what it was paid until was paid for what has ended."""
+        if after.change(self.vm, status="running").status == "hibernated":
+            after.change(self.vm, ready_s=after.time_s, paid_until_s=None)
 
 
 @dataclass(frozen=True, slots=True)

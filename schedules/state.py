@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..core.bill import paid_until_s, unpaid_usd
+from ..core.bill import paid_until_s, session_usd, unpaid_usd
 from ..core.errors import InputError, Issue, public
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, STATED, BoolArray, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
@@ -147,6 +147,9 @@ class State(WholeDocument):
         ]
         until_s = np.minimum(plan.vm_end_s, time_s)
         spent = float(plan.cost_until_usd(until_s).sum())
+        # A session that begins at the moment itself has begun: what one costs at once is spent.
+        begun = plan.vm_offer[(plan.vm_ready_s == time_s) & (plan.vm_end_s > time_s)]
+        spent += math.fsum(session_usd(plan.instance.bills[offer], 0) for offer in begun.tolist())
         return cls._known(
             instance=plan.instance.name,
             time_s=float(time_s),
@@ -642,7 +645,8 @@ class _Remaining:
         ready_s = np.array([entry["ready_s"] for entry in fields], dtype=np.int64)
         given_s = np.array([entry["paid_until_s"] for entry in fields], dtype=np.int64)
         rents = rents_of(self.bills)
-        paid_until_s, opening_usd = machine_paid(rents, offer, ready_s, given_s)
+        launching = np.array([entry["launching"] for entry in fields], dtype=bool)
+        paid_until_s, opening_usd = machine_paid(rents, offer, ready_s, given_s, launching)
         # Arrays that an instance would derive from its machines, made here from the same numbers without a detour.
         waits = np.ones(len(self.tasks), dtype=bool)
         waits[running.task] = False
@@ -666,7 +670,7 @@ class _Remaining:
         if n_vms:
             arrays |= {"open_tasks": np.flatnonzero(waits), "open_size": waits.astype(np.int64)}
         return {
-            "machines": tuple(made_all(Machine, fields)),
+            "machines": tuple(made_all(Machine, fields, _MACHINE if launching.any() else _MACHINE - {"launching"})),
             "running": running,
             **{name: read_only(value) for name, value in arrays.items()},
         }
@@ -709,7 +713,7 @@ class _Remaining:
         first = 0
         for name, kind, market, status, ready_s, until_s, balance, runs in map(_VM, self.state.vms):
             after, offer = first + len(runs), self.offer_of[len(fields)]
-            if ready_s <= now and status != "hibernated":  # what its session so far has paid
+            if ready_s <= now and status not in ("launching", "hibernated"):  # what its session so far has paid
                 paid_s = paid_until_s(self.bills[offer], math.ceil(ready_s), math.floor(now))
                 until_s = paid_s if until_s is None else max(until_s, paid_s)
             fields.append(
@@ -723,6 +727,7 @@ class _Remaining:
                     "running": tuple(records[first:after]),
                     "credits": self._credits_now(offer, status, balance, runs),
                     "price_usd_per_hour": own_usd[offer],
+                    "launching": status == "launching" and ready_s <= now + STATED,
                 }
             )
             first = after
@@ -755,6 +760,7 @@ class _Remaining:
 
 
 _ENTRY = attrgetter("core", "start_s", "end_s", "mode")
+_MACHINE = {*Machine.model_fields}
 _RUNNING = ("task", "core", "start_s", "mode")
 _VM = attrgetter("id", "type", "market", "status", "ready_s", "paid_until_s", "credits", "running")
 _OF_MACHINES = ("offers", "existing_vms", "group_limits")

@@ -50,8 +50,8 @@ class VmState(Record):
         A draining VM finishes what it runs, and takes no more. A hibernated one does nothing; what ran there waits
         again.
     ready_s : float
-        When it is, or was, ready; billed from then on. One that launches after that is planned as if ready at once, and
-        `spotbag.replan` warns of it.
+        When it is, or was, ready, for the last time if it has come back; billed from then on. One that launches after
+        that is planned as if ready at once, and `spotbag.replan` warns of it.
     until_s : float, optional
         Of a draining VM: when it goes. What it runs and would end later is planned elsewhere.
     paid_until_s : float, optional

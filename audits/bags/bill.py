@@ -93,8 +93,9 @@ def sessions_of(instance: Instance, vms: Sequence[RentedVm]) -> list[Session]:
     for number, machine in [(number, machines[vm.id]) for number, vm in enumerate(vms) if vm.id in machines]:
         own_usd, from_s = machine.price_usd_per_hour, max(machine.ready_s, machine.paid_until_s)
         usd_per_s = sessions[number].usd_per_s if own_usd is None else _usd_per_s(own_usd)
-        # A machine that gets ready later begins a session then; one that is ready has begun it.
-        sessions[number] = Session(rules, from_s, usd_per_s, begins=0 < machine.ready_s == from_s)
+        # A machine that launches, or gets ready later, begins a session then; one that is ready has begun it.
+        later = machine.launching or machine.ready_s > 0
+        sessions[number] = Session(rules, from_s, usd_per_s, begins=later and machine.ready_s == from_s)
     return sessions
 
 

@@ -10,6 +10,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
+from ...core.bill import paid_until_s
 from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR
 from ...core.rows import tables_of
@@ -590,7 +591,8 @@ class ReplayState(Rows):
                     type=vm.offer.vm_type.name,
                     market=vm.offer.market,
                     status="draining" if vm.draining else _STATUS[vm.state],
-                    ready_s=vm.ready_s,
+                    ready_s=vm.ready_s if vm.session_s is None else vm.session_s,
+                    paid_until_s=self._paid_until_s(vm),
                     price_usd_per_hour=self.offers[vm.offer_index].now_usd_per_hour,
                     credits=None if vm.burstable is None else vm.credits(self.now_s),
                     running=tuple(running),
@@ -605,6 +607,12 @@ class ReplayState(Rows):
             vms=tuple(vms),
             gone=tuple([vm.name for vm in self.vms if vm.state == TERMINATED]),
         )
+
+    def _paid_until_s(self, vm: Vm) -> float | None:
+        """Until when the present session of a VM is paid by the day's billing; None if that is not beyond now."""
+        bill: Any = self.offers[vm.offer_index]
+        until_s = 0 if vm.session_s is None else paid_until_s(bill, vm.session_s, self.now_s)
+        return float(until_s) if until_s > self.now_s else None
 
     # ------------------------------------------------ what a policy may ask for
 

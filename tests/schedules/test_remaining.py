@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import math
 import random
@@ -22,7 +23,7 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.heuristics.bags.rescue import survival_of
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.runs import replay_day
-from spotbag.schedules.events import TaskFinished, TaskStarted, VmDraining, VmEnded, VmHibernated, VmPriced
+from spotbag.schedules.events import TaskFinished, TaskStarted, VmDraining, VmEnded, VmHibernated, VmPriced, VmReady
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import (
     format_schedule_csv,
@@ -191,11 +192,16 @@ def test_a_planned_state_has_the_credits_that_the_plan_leaves() -> None:
     assert late.remaining(bag).machines[0].credits == pytest.approx(0.02 + 21 * 12 / 3600 - 3 / 60)
 
 
-def test_the_rest_of_a_plan_costs_what_has_not_been_spent_and_ends_when_it_did() -> None:
-    looked = 0
+@pytest.mark.parametrize(
+    "billing", [{}, {"fixed_usd": 0.5, "minimum_s": 7}, {"block_s": 5}, {"boot_s": 3, "block_s": 4}]
+)
+def test_the_rest_of_a_plan_costs_what_has_not_been_spent_and_ends_when_it_did(billing: dict[str, Any]) -> None:
+    looked = ready = 0
     for seed in range(20):
         plan = random_plan(seed)
-        for time_s in range(0, plan.makespan_s, 3):
+        plan = dataclasses.replace(plan, instance=plan.instance.replace(billing=billing))
+        boot_s = plan.instance.boot_overhead_s
+        for time_s in sorted({*range(0, plan.makespan_s, 3), boot_s}):
             state = State.planned(plan, time_s)
             rest = carried_on(plan, state)
             report = check(rest.instance, rest)
@@ -203,7 +209,35 @@ def test_the_rest_of_a_plan_costs_what_has_not_been_spent_and_ends_when_it_did()
             assert report.cost_usd + state.spent_usd == pytest.approx(plan.cost_usd, abs=1e-9)
             assert report.makespan_s == rest.makespan_s == plan.makespan_s - time_s
             looked += 1
+            ready += time_s == boot_s
     assert looked > 60
+    assert ready == 20
+
+
+@pytest.mark.parametrize("boot_s", [0, 30])
+def test_a_vm_that_launches_has_paid_nothing_whenever_it_was_to_be_ready(boot_s: int) -> None:
+    offers = {"on-demand": {"price_usd_per_hour": 3.6, "limit": 1}}
+    bag = Instance(
+        name="bag", deadline_s=1000, boot_overhead_s=boot_s, billing={"fixed_usd": 0.5, "minimum_s": 60},
+        vm_types=[{"name": "a", "vcpus": 1, "memory_mb": 1000, "offers": offers}],
+        tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 100, "count": 2}],
+    )  # fmt: skip
+    plan = solve(bag, "greedy").schedule
+    assert plan is not None
+    assert plan.cost_usd == pytest.approx(0.70)  # a fixed part, and 200 s at $ 0.001
+    begun = State.begin(plan)
+    for launching in (begun, begun.advance(boot_s), begun.advance(boot_s + 7.5)):
+        rest = replan(bag, launching, iterations=100).schedule
+        assert rest is not None
+        assert rest.cost_usd == pytest.approx(0.70)
+        report = check(bag, rest, state=launching)
+        assert report.violations == ()
+        assert report.cost_usd == pytest.approx(0.70)
+        again = Instance.from_document(rest.instance.to_document(), "again")
+        assert again.machines == rest.instance.machines
+        assert again.machine_opening_usd.tolist() == rest.instance.machine_opening_usd.tolist()
+    ready = begun.advance(boot_s, VmReady(plan.vm_ids[0]))
+    assert "launching" not in ready.remaining(bag).to_document()["machines"][0]
 
 
 def test_what_is_saved_of_a_task_that_runs_is_what_was_saved_when_it_started() -> None:

@@ -364,6 +364,17 @@ def test_credits_that_a_new_vm_has_do_not_come_back_once_it_is_up() -> None:
     assert begun.advance(70).vms[0].credits == 0.0
 
 
+def test_a_vm_that_comes_back_begins_a_session(state: State) -> None:
+    asleep = state.advance(30, VmPaid("v", 3610), VmHibernated("v"))
+    back = vm_of(asleep.advance(100, VmResumed("v")), "v")
+    assert (back.ready_s, back.paid_until_s) == (100.0, None)
+    hours = BAG.replace(billing={"block_s": 3600})
+    rest = asleep.advance(100, VmResumed("v")).advance(200).remaining(hours)
+    assert rest.machine_paid_until_s[0] == 3600 + 100 - 200
+    # One that has not been away goes on with its session.
+    assert vm_of(state.advance(100, VmResumed("v")), "v").ready_s == vm_of(state, "v").ready_s
+
+
 def test_a_vm_that_comes_late_is_billed_from_then() -> None:
     late = State.begin(PLAN).advance(300, VmReady("v"), VmReady("w"))
     assert late.spent_usd == 0

@@ -17,7 +17,7 @@ from spotbag.audits.auditor import audit
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
-from spotbag.instances.clouds import PAPERS, Cloud
+from spotbag.instances.clouds import PAPERS, Cloud, cloud_of
 from spotbag.instances.entries import Checkpoints
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
@@ -586,3 +586,23 @@ def test_a_notice_that_ends_in_the_same_second_as_another_one_changes_nothing() 
     assert [(event["t"], event["until_s"]) for event in events if event["event"] == "notice"] == [(10, 30)]
     assert (outcome.makespan_s, outcome.cost_usd) == (120, pytest.approx(100 * 0.001))
     assert CompiledReplays(replay_plan(schedule)).outcome(find_policy("static"), notices, PAPERS) == outcome
+
+
+def test_a_vm_that_came_back_is_paid_by_the_hours_of_its_present_session() -> None:
+    """t and u of 1,500 s; away from 600 to 3,000 s, hours are billed from 0 and from 3,000 s on: $ 3.60 for each."""
+    instance = bag({"t": {"a": 1500}, "u": {"a": 1500}}, [vm_type("a")], deadline_s=20000, d_spot_s=20000)
+    instance = instance.replace(billing={"block_s": 3600})
+    schedule = plan(instance, ["a spot"], {"t": (0, 0, 0), "u": (0, 0, 1500)})
+    states: list[State] = []
+    asked = {time_s: lambda replay: states.append(replay.remaining()) for time_s in (500, 700, 3300, 3700)}
+    away = day(TimelineEvent(600, "a", "hibernate"), TimelineEvent(3000, "a", "resume"))
+    cloud = cloud_of(instance.cloud, instance.billing)
+    outcome, _ = replayed(schedule, Scripted(asked), away, cloud)
+    assert (outcome.makespan_s, outcome.cost_usd) == (5400, pytest.approx(7.2))
+    assert [state.spent_usd for state in states] == pytest.approx([3.6, 3.6, 7.2, 7.2])
+    assert [state.vms[0].paid_until_s for state in states] == [3600, None, 6600, 6600]
+    for state in states[2:]:
+        assert state.remaining(instance).machine_paid_until_s.tolist() == [6600 - state.time_s]
+        rest = replan(instance, state, survive="none", iterations=100).schedule
+        assert rest is not None
+        assert (rest.makespan_s + state.time_s, rest.cost_usd) == (5400, 0)
