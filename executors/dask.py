@@ -25,7 +25,7 @@ from ..instances.instance import Instance
 from ..schedules.schedule import Schedule, with_new_names
 from ..schedules.state import State
 from ..schedules.timing import require_no_dates
-from ..schedules.vm_state import TaskOnVm, VmState
+from ..schedules.vm_state import TaskOnVm, VmState, several
 from ..solvers.bags.replan import replan as plan_again
 from ..solvers.bags.warm_up import warm_up
 from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun, grouped
@@ -636,7 +636,13 @@ class _Supervisor:
     def _vm_state(self, rented: _Rented, now: float) -> VmState:
         vm = rented.vm
         running = tuple(
-            TaskOnVm(task=one.task, core=one.core, start_s=min(one.start_s, now), mode=self.modes.get(one.task))
+            TaskOnVm(
+                task=one.task,
+                core=one.core,
+                start_s=min(one.start_s, now),
+                mode=self.modes.get(one.task),
+                **several(self.planned[one.task].cores),
+            )
             for one in self.running.values()
             if one.vm == vm.id
         )

@@ -9,7 +9,7 @@ from ..instances.entries import RentalOffer
 from ..schedules.documents import Mode
 from ..schedules.schedule import Schedule
 from ..schedules.state import State
-from ..schedules.vm_state import TaskOnVm, VmState
+from ..schedules.vm_state import TaskOnVm, VmState, several
 from ..traces.bags.execution import Execution, TaskRun, grouped
 
 
@@ -86,4 +86,6 @@ def _on_vm(schedule: Schedule, run: TaskRun, since_s: float) -> TaskOnVm:
     mode: Mode | None = None
     if burstable:
         mode = "baseline" if schedule.task_baseline[task] else "burst"
-    return TaskOnVm(task=run.task, core=run.core, start_s=since_s + run.start_s, mode=mode)
+    cores = schedule.task_cores[task]
+    named = several(cores if cores[:1] == (run.core,) else None)
+    return TaskOnVm(task=run.task, core=run.core, start_s=since_s + run.start_s, mode=mode, **named)

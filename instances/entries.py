@@ -422,6 +422,21 @@ class BillingRules(Record):
     fixed_usd: Annotated[float, Field(ge=0, le=10**6)] | None = None
 
 
+Core: TypeAlias = Annotated[int, Field(ge=0, lt=4096), INTEGRAL]
+Cores: TypeAlias = Annotated[tuple[Core, ...], Field(strict=False, min_length=1)]
+
+
+def named_cores(run: Any) -> tuple[int, ...]:
+    """Cores that are named of a task that runs (`RunningTask`, `TaskOnVm`): all of them, or the first alone."""
+    return run.cores or (run.core,)
+
+
+def wrong_cores(run: Any) -> bool:
+    """True if the cores that are named of a task that runs do not begin with its core, or name one twice."""
+    named = named_cores(run)
+    return named[0] != run.core or len({*named}) < len(named)
+
+
 class RunningTask(Record):
     """A task that runs on a machine, and stays there until it ends.
 
@@ -435,12 +450,15 @@ class RunningTask(Record):
         When it started, before or at second 0; its duration there says when it ends.
     mode : {"burst", "baseline"}, optional
         On burstable machines: at full speed, or at the baseline; full speed if absent.
+    cores : tuple of int, optional
+        All cores of a task that has several; ``core`` is the first. If absent, plans give it those that are free.
     """
 
     task: Name
-    core: Annotated[int, Field(ge=0, lt=4096), INTEGRAL]
+    core: Core
     start_s: Annotated[int, Field(ge=-MAX_SECONDS, le=0), INTEGRAL]
     mode: Literal["burst", "baseline"] | None = None
+    cores: Cores | None = None
 
 
 class Machine(Record):
@@ -630,16 +648,29 @@ class Slots(NamedTuple):
     shared: bool = False
 
     @classmethod
-    def of(cls, cores: IntArray, vm_types: Sequence[VmType] = (), running: Iterable[tuple[int, str]] = ()) -> Slots:
-        """Return the slots of a bag, by the cores of its tasks and, of each that runs, its first core and VM type."""
+    def of(
+        cls, cores: IntArray, vm_types: Sequence[VmType] = (), running: Iterable[tuple[tuple[int, ...], str]] = ()
+    ) -> Slots:
+        """Return the slots of a bag, by the cores of its tasks and, of each that runs, its named cores and VM type."""
         if int(cores.max(initial=1)) == 1:
             return cls()
         runs, vcpus = [*running], {vm_type.name: vm_type.vcpus for vm_type in vm_types}
-        size = math.gcd(*np.unique(cores).tolist(), *(core for core, _ in runs))
-        # Cores of a VM that make no whole slot are in none: where a task is on one, each core is a slot.
-        if any(core >= vcpus[name] // size * size for core, name in runs):
-            size = 1
+        size = math.gcd(*np.unique(cores).tolist(), *(named[0] for named, _ in runs))
+        for named, name in runs:
+            # Cores of a VM that make no whole slot are in none: where a task is on one, or has parts of slots, each
+            # core is a slot.
+            parts = len(named) > 1 and len({core // size for core in named}) * size > len(named)
+            if parts or named[0] >= vcpus[name] // size * size:
+                return cls(1, bool((cores != 1).any()))
         return cls(size, bool((cores != size).any()))
+
+    def cores_of(self, slots: Iterable[int]) -> tuple[int, ...]:
+        """All cores of some slots."""
+        return tuple(slot * self.cores + core for slot in slots for core in range(self.cores))
+
+    def slots_of(self, cores: Iterable[int]) -> tuple[int, ...]:
+        """Slots of some cores, in their order."""
+        return tuple(dict.fromkeys(core // self.cores for core in cores))
 
     def of_type(self, vm_type: VmType) -> tuple[int, int]:
         """Slots of a VM, and the size of what its tasks share: its memory in KB, or its slots."""

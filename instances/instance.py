@@ -60,6 +60,7 @@ from .entries import (
     expanded_ids,
     given_runtime_s,
     memory_never_binds,
+    named_cores,
     objective_issues,
     offers_at_own_prices,
     offers_of_existing,
@@ -462,7 +463,7 @@ class Instance(WholeDocument):
     @cached_property
     def slots(self) -> Slots:
         """Slots of the bag; see there."""
-        running = ((run.core, machine.type) for machine in self.machines for run in machine.running)
+        running = ((named_cores(run), machine.type) for machine in self.machines for run in machine.running)
         return Slots.of(self.cores, self.vm_types, running)
 
     @cached_property
@@ -584,6 +585,11 @@ class Instance(WholeDocument):
             for entry in machine.running
         ]
         return RunningTasks.of_rows(rows)
+
+    @property
+    def running_slots(self) -> list[tuple[int, ...]]:
+        """Slots of each of the tasks that `running` has: those of the cores that are named of it."""
+        return [self.slots.slots_of(named_cores(run)) for machine in self.machines for run in machine.running]
 
     @cached_property
     def open_tasks(self) -> IntArray:

@@ -27,7 +27,9 @@ from .entries import (
     due_s,
     matches,
     memory_beside_cores,
+    named_cores,
     type_memory_kb,
+    wrong_cores,
 )
 
 
@@ -109,12 +111,19 @@ def machine_issues(machines: Sequence[Machine], vm_types: Sequence[VmType], task
             yield Issue(where, f"is for burstable VMs; {machine.type} is none", "credits", machine.credits, machine.id)
         if machine.running and machine.ready_s > 0:
             yield Issue(where, "is not ready, and cannot run tasks yet", "ready_s", machine.ready_s, machine.id)
-        cores = Counter(entry.core for entry in machine.running)
+        cores = Counter(core for entry in machine.running for core in named_cores(entry))
         for core, times in cores.items():
             if core >= vm_type.vcpus or times > 1:
                 rule = f"{times} tasks run on it" if times > 1 else f"{machine.type} has cores 0 to {vm_type.vcpus - 1}"
                 yield Issue(where, rule, "running.core", core, machine.id)
-        taken = sum(needs.get(entry.task, needs.get(entry.task.rpartition("#")[0], 1)) for entry in machine.running)
+        of_tasks = [needs.get(entry.task, needs.get(entry.task.rpartition("#")[0], 1)) for entry in machine.running]
+        for entry, need in zip(machine.running, of_tasks, strict=True):
+            if entry.cores and (wrong_cores(entry) or len(entry.cores) != need):
+                rule = (
+                    f"must be {need} different ones of which core {entry.core} is the first: {entry.task!r} needs them"
+                )
+                yield Issue(where, rule, "running.cores", str([*entry.cores]), machine.id)
+        taken = sum(of_tasks)
         if taken > vm_type.vcpus and not any(times > 1 for times in cores.values()):
             yield Issue(where, f"run on {taken} cores, {machine.type} has {vm_type.vcpus}", "running", item=machine.id)
         for entry in machine.running:

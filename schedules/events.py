@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from ..core.errors import FAILURES, InputError, Issue, blame
 from ..core.quantities import MAX_PRICE_USD_PER_HOUR, MAX_SECONDS, is_name
-from .vm_state import TaskOnVm, VmState, VmStatus, changed
+from ..instances.entries import Cores, named_cores, wrong_cores
+from .vm_state import TaskOnVm, VmState, VmStatus, changed, several
 
 Mode: TypeAlias = Literal["burst", "baseline"]
 
@@ -72,12 +73,16 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class TaskStarted:
-    """A task has started on a core of a VM; on a burstable one, at full speed unless its mode is the baseline."""
+    """A task has started on a core of a VM, or on several; on a burstable one, at full speed unless at the baseline.
+
+    Of several, ``core`` is the first of ``cores``; where these are not told, plans give it those that are free.
+    """
 
     task: str
     vm: str
     core: int
     mode: Mode | None = None
+    cores: Cores | None = None
 
     def happen(self, after: Draft) -> None:
         """Have the VM run the task; a VM that was launching is ready."""
@@ -93,11 +98,14 @@ class TaskStarted:
             raise wrong_state(f"has no VM {self.vm!r} on which the task {self.task!r} could start")
         if vm.status == "hibernated":
             raise wrong_state(f"cannot have the task {self.task!r} started on {self.vm!r}, which is hibernated")
-        taken = next((run.task for run in vm.running if run.core == self.core), None)
-        if taken is not None or after.where(self.task) is not None:
-            what = "it runs already" if taken is None else f"core {self.core} of {self.vm!r} runs {taken!r}"
+        run = TaskOnVm(task=self.task, core=self.core, start_s=after.time_s, mode=self.mode, **several(self.cores))
+        taken = {core: other.task for other in vm.running for core in named_cores(other)}
+        core = next((core for core in named_cores(run) if core in taken), self.core)
+        if core in taken or wrong_cores(run) or after.where(self.task) is not None:
+            what = f"its cores {[*named_cores(run)]} are not different ones of which that is the first"
+            what = "it runs already" if after.where(self.task) is not None else what
+            what = f"core {core} of {self.vm!r} runs {taken[core]!r}" if core in taken else what
             raise wrong_state(f"cannot have the task {self.task!r} started on core {self.core} of {self.vm!r}: {what}")
-        run = TaskOnVm(task=self.task, core=self.core, start_s=after.time_s, mode=self.mode)
         status: VmStatus = "running" if vm.status == "launching" else vm.status
         after.change(self.vm, running=(*vm.running, run), status=status)
 

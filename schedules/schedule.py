@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from .documents import (
     Survival,
 )
 from .timing import VmRents, makespan_s, objective_value, vm_rents
+from .vm_state import with_free_slots
 
 _BY_NAME = read_only(np.zeros(0, dtype=np.int64))
 
@@ -138,43 +139,47 @@ class Schedule:
     def task_slots(self) -> list[tuple[int, ...]]:
         """Slots of each task: those that are free first, the first of them at a tie, in the order of starts.
 
-        Tasks that run on machines keep the first that they have. A task that finds too few has those that there are,
-        and one at least: what is wrong with its plan is for the checker to say.
+        Tasks that run on machines keep those that are named of them. A task that finds too few has those that there
+        are, and one at least: what is wrong with its plan is for the checker to say.
         """
-        instance = self.instance
-        need = (instance.cores[instance.task_group] // instance.slots.cores).tolist()
+        instance, running = self.instance, self.instance.running
         if not instance.slots.shared:
             return [(core,) for core in self.task_core.tolist()]
-        found: list[tuple[int, ...]] = [()] * instance.n_tasks
-        free, kept = [[*range(slots)] for slots in self.vm_vcpus.tolist()], dict[int, int]()
-        for task, core in zip(instance.running.task.tolist(), instance.running.core.tolist(), strict=True):
-            if core in free[self.task_vm[task]]:
-                free[self.task_vm[task]].remove(core)
-                kept[task] = core
-        busy: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in free]
-        ends_s, vms = self.task_end_s.tolist(), self.task_vm.tolist()
+        need = dict(enumerate((instance.cores[instance.task_group] // instance.slots.cores).tolist()))
+        ends_s, vms, n_slots = self.task_end_s.tolist(), self.task_vm.tolist(), self.vm_vcpus.tolist()
+        named: list[dict[int, tuple[int, ...]]] = [{} for _ in n_slots]
+        where = zip(running.task.tolist(), running.machine.tolist(), instance.running_slots, strict=True)
+        for task, machine, slots in where:
+            if self.vm_machine[vms[task]] == machine:
+                named[vms[task]][task] = slots
+        kept = [with_free_slots(slots, tasks, need) for slots, tasks in zip(n_slots, named, strict=True)]
+        busy = [[(ends_s[task], slots) for task, slots in tasks.items()] for tasks in kept]
+        free = [[*range(slots)] for slots in n_slots]
+        found = dict[int, tuple[int, ...]]()
+        for mine, taken_slots, tasks in zip(free, busy, kept, strict=True):
+            heapify(taken_slots)
+            mine[:] = set(mine).difference(*tasks.values())
+            found |= tasks
         ordered = np.lexsort((np.arange(instance.n_tasks), self.task_start_s)).tolist()
-        for task in [*kept, *(task for task in ordered if task not in kept)]:
+        for task in (task for task in ordered if task not in found):
             mine, start_s = free[vms[task]], int(self.task_start_s[task])
             while busy[vms[task]] and busy[vms[task]][0][0] <= start_s:
                 mine += heappop(busy[vms[task]])[1]
             mine.sort()
-            first = [kept[task]] if task in kept else []
-            taken = (*first, *mine[: need[task] - len(first)])
-            del mine[: need[task] - len(first)]
+            taken = tuple(mine[: need[task]])
+            del mine[: need[task]]
             found[task] = taken or (0,)
             heappush(busy[vms[task]], (ends_s[task], taken))
-        return found
+        return [found[task] for task in range(instance.n_tasks)]
 
     @cached_property
     def task_cores(self) -> list[tuple[int, ...]]:
         """Cores of each task that has several, all of them; empty for all others."""
-        size = self.instance.slots.cores
         several = self.instance.cores[self.instance.task_group] > 1
         if not several.any():
             return [()] * len(several)
         return [
-            tuple(slot * size + core for slot in slots for core in range(size)) if named else ()
+            self.instance.slots.cores_of(slots) if named else ()
             for slots, named in zip(self.task_slots, several.tolist(), strict=True)
         ]
 

@@ -30,13 +30,15 @@ from ..instances.entries import (
     Slots,
     Task,
     duration_table,
+    named_cores,
     offers_at_own_prices,
     offers_of_existing,
+    wrong_cores,
 )
 from ..instances.instance import Instance, RunningTasks, held_s, machine_paid, rents_of
 from ..instances.instance_checks import core_issues
 from .events import Draft, Event, events_of_words, have_happen, wrong_state
-from .vm_state import TaskOnVm, VmState, VmStatus, changed
+from .vm_state import TaskOnVm, VmState, VmStatus, changed, several
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -134,6 +136,7 @@ class State(WholeDocument):
                     start_s=float(plan.task_start_s[task]),
                     end_s=None,
                     mode=mode,
+                    **several(plan.task_cores[task]),
                 )
             )
         # A VM is terminated with its last task, but one that is still to boot has had none.
@@ -203,13 +206,17 @@ class State(WholeDocument):
                     what = "is done" if entry.task in done else "is withdrawn"
                     what = "runs twice" if entry.task in seen else what
                     yield Issue(where, f"{what}, and cannot run here", "running.task", entry.task, vm.id)
-                if entry.core in cores:
-                    yield Issue(where, "two tasks run on it", "running.core", entry.core, vm.id)
+                if wrong_cores(entry):
+                    rule = f"must be different ones of which core {entry.core} is the first"
+                    yield Issue(where, rule, "running.cores", str([*named_cores(entry)]), vm.id)
+                for core in named_cores(entry):
+                    if core in cores:
+                        yield Issue(where, "two tasks run on it", "running.core", core, vm.id)
                 if entry.start_s > self.time_s:
                     rule = f"is after the moment of the state ({self.time_s:g} s)"
                     yield Issue(where, rule, "running.start_s", entry.start_s, vm.id)
                 seen.add(entry.task)
-                cores.add(entry.core)
+                cores.update(named_cores(entry))
 
     # ------------------------------------------------------------------- going on
 
@@ -435,7 +442,7 @@ class _Remaining:
     def _offers_in_slots(self) -> tuple[RentalOffer, ...]:
         """Offers of the given instance as the tasks that are left count their cores, which may be by other slots."""
         given, group = self.given, self.given.task_group[self.tasks]
-        running = ((run.core, vm.type) for vm in self.state.vms for run in vm.running)
+        running = ((named_cores(run), vm.type) for vm in self.state.vms for run in vm.running)
         self.slots = Slots.of(given.cores[group], given.vm_types, running)
         if self.slots == given.slots:
             return given.offers
@@ -682,7 +689,8 @@ class _Remaining:
         machine = np.repeat(np.arange(len(vms)), [len(vm.running) for vm in vms])
         # Open tasks are sorted, and those that run are among them: positions are found without a table of names.
         task = np.searchsorted(self.tasks, self.running)
-        cores, since, expected, modes = zip(*map(_ENTRY, entries), strict=True) if entries else ((), (), (), ())
+        rows = zip(*map(_ENTRY, entries), strict=True) if entries else [()] * 5
+        cores, since, expected, modes, named = rows
         core = np.array(cores, dtype=np.int64) // self.slots.cores
         since_s = np.array(since, dtype=float)
         expected_s = np.array(expected, dtype=float)  # NaN where nothing is expected
@@ -693,6 +701,13 @@ class _Remaining:
         seconds = remaining.duration_s[task, where, mode]
         vcpus = np.array([entry.vcpus for entry in self.offers], dtype=np.int64)
         wrong = (seconds >= NEVER) | (core >= vcpus[where])
+        if any(named):
+            needs = given.cores[given.task_group[self.running]].tolist()
+            whole = [self.offers[offer].vm_type.vcpus for offer in where.tolist()]
+            wrong |= [
+                bool(cores) and (len(cores) != need or max(cores) >= most)
+                for cores, need, most in zip(named, needs, whole, strict=True)
+            ]
         if wrong.any() or (self.offer_of < 0).any():
             self._refuse(self.offer_of, machine, entries, wrong)
         expected_s = np.where(np.isnan(expected_s), since_s + seconds, expected_s)
@@ -702,7 +717,10 @@ class _Remaining:
         # A start that fits the end and the duration, in whole seconds; it may be off the real one by a fraction.
         start_s = np.minimum(left_s - seconds, 0)
         columns = zip(self.state.running_ids, cores, start_s.tolist(), modes, strict=True)
-        records = made_all(RunningTask, [dict(zip(_RUNNING, row, strict=True)) for row in columns])
+        fields: list[dict[str, Any]] = [dict(zip(_RUNNING, row, strict=True), cores=None) for row in columns]
+        records = made_all(RunningTask, fields, _RUNNING)
+        if any(named):
+            records = [run.model_copy(update=several(cores)) for run, cores in zip(records, named, strict=True)]
         return RunningTasks(*map(read_only, (task, machine, core, start_s, baseline))), records, start_s + seconds
 
     def _machine_fields(self, records: Sequence[RunningTask], fits: BoolArray) -> list[dict[str, Any]]:
@@ -756,10 +774,11 @@ class _Remaining:
                 "keeps the VMs of a type that is withdrawn"
             )
         entry, vm = entries[misplaced[0]], vms[int(machine[misplaced[0]])]
-        raise wrong_state(f"has the task {entry.task!r} on core {entry.core} of {vm.id!r}, where it cannot run")
+        on = f"cores {[*entry.cores]}" if entry.cores else f"core {entry.core}"
+        raise wrong_state(f"has the task {entry.task!r} on {on} of {vm.id!r}, where it cannot run")
 
 
-_ENTRY = attrgetter("core", "start_s", "end_s", "mode")
+_ENTRY = attrgetter("core", "start_s", "end_s", "mode", "cores")
 _MACHINE = {*Machine.model_fields}
 _RUNNING = ("task", "core", "start_s", "mode")
 _VM = attrgetter("id", "type", "market", "status", "ready_s", "paid_until_s", "credits", "running")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Mapping
+from itertools import islice
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
 from ..core.quantities import MAX_SECONDS, Credits, Name, OwnPrice
-from ..core.records import INTEGRAL, Record
-from ..instances.entries import Market
+from ..core.records import Record
+from ..instances.entries import Core, Cores, Market
 
 Instant: TypeAlias = Annotated[float, Field(ge=-MAX_SECONDS, le=MAX_SECONDS)]
+Key = TypeVar("Key")
 VmStatus: TypeAlias = Literal["launching", "running", "draining", "hibernated"]
 
 
@@ -22,7 +25,7 @@ class TaskOnVm(Record):
     task : str
         Its id.
     core : int
-        On which core of the VM.
+        On which core of the VM; the first of several.
     start_s : float
         Since when.
     end_s : float, optional
@@ -30,13 +33,16 @@ class TaskOnVm(Record):
         many times as long everywhere, if it has to be done again.
     mode : {"burst", "baseline"}, optional
         On burstable VMs: full speed if absent.
+    cores : tuple of int, optional
+        All cores of a task that has several; ``core`` is the first. If absent, plans give it those that are free.
     """
 
     task: Name
-    core: Annotated[int, Field(ge=0, lt=4096), INTEGRAL]
+    core: Core
     start_s: Instant
     end_s: Instant | None = None
     mode: Literal["burst", "baseline"] | None = None
+    cores: Cores | None = None
 
 
 class VmState(Record):
@@ -75,6 +81,21 @@ class VmState(Record):
     price_usd_per_hour: OwnPrice | None = None
     credits: Credits | None = None
     running: Annotated[tuple[TaskOnVm, ...], Field(strict=False)] = ()
+
+
+def several(cores: tuple[int, ...] | None) -> dict[str, Any]:
+    """Return the field ``cores`` of a task that has several cores; documents of others lack it."""
+    return {"cores": cores} if cores else {}
+
+
+def with_free_slots(n_slots: int, named: Mapping[Key, tuple[int, ...]], need: Mapping[Key, int]) -> dict[Key, Any]:
+    """All slots of the tasks of a VM: those that are named of each, and the lowest free ones as far as that is too few.
+
+    Of 4 slots, a task of 2 that has slot 2, and one of 2 of which none is named, have ``(2, 0)`` and ``(1, 3)``.
+    """
+    taken = {slot for slots in named.values() for slot in slots}
+    free = iter([slot for slot in range(n_slots) if slot not in taken])
+    return {task: (*slots, *islice(free, max(need[task] - len(slots), 0))) for task, slots in named.items()}
 
 
 def changed(vm: VmState, **fields: Any) -> VmState:

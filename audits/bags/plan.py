@@ -277,6 +277,12 @@ class _Checker:
         same = (plan.task_vm[rows] == where[running.machine[mine]]) & (plan.task_core[rows] == core[mine])
         same &= plan.task_start_s[rows] == running.start_s[mine]
         same &= (plan.task_mode[rows] == MODES.index("baseline")) == running.baseline[mine]
+        named = [{*(entry.cores or ())} for machine in self.instance.machines for entry in machine.running]
+        if any(named):  # a plan that names no more than the first of them leaves the others as they are
+            pairs = [
+                ({*plan.cores[row]}, named[number]) for row, number in zip(rows.tolist(), mine.tolist(), strict=True)
+            ]
+            same &= [not (planned and there) or planned == there for planned, there in pairs]
         self.runs[rows] = True
         self.stays[rows[same]] = True
 
@@ -394,6 +400,9 @@ class _Checker:
             )
             if (placed.vm, placed.core, placed.start_s) == (name, entry.core, entry.start_s):
                 message = f"task {placed.id!r} runs in {entry.mode} mode; the plan has it in another"
+                if placed.cores and entry.cores and {*placed.cores} != {*entry.cores}:
+                    on = f"cores {[*entry.cores]} of {name}"
+                    message = f"task {placed.id!r} runs on {on}; the plan has it on {[*placed.cores]}"
             yield Violation("machine", placed.id, 1, "tasks", message)
 
     def _vms(self) -> Iterator[Violation]:

@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 from ...core.errors import input_error, public
 from ...core.quantities import STATED
 from ...instances.clouds import Cloud
-from ...instances.entries import FULL_SPEED
+from ...instances.entries import FULL_SPEED, named_cores
 from ...schedules import events
 from ...schedules.events import Draft, Event, wrong_state
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from ...schedules.timing import require_no_dates
-from ...schedules.vm_state import VmState
+from ...schedules.vm_state import VmState, with_free_slots
 from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from ..policies import Given
 from . import moments, rows, rules
@@ -173,11 +173,12 @@ class LivePolicy:
             _Moment(replay, state, told).happen()
             if r.unfinished == 0:
                 moments.end(r)
-        return Decided(tuple(_decisions(r)), _next_look_s(r), LivePolicy(replay))
+        return Decided(tuple(_decisions(r, state)), _next_look_s(r), LivePolicy(replay))
 
 
-def _decisions(r: ReplayState) -> Iterable[Decision]:
+def _decisions(r: ReplayState, state: State) -> Iterable[Decision]:
     """Yield the decisions, from the record, but for those that were undone within the moment."""
+    cores = _Cores(r, state)
     named = {vm.name: vm for vm in r.vms}
     records = event_records(r.instance, [*named], [vm.offer_index for vm in r.vms], r.notes)  # type: ignore[arg-type]
     last = {record["task"]: record for record in records if record["event"] == "start"}
@@ -188,10 +189,14 @@ def _decisions(r: ReplayState) -> Iterable[Decision]:
             begun.add(task)
             run = r.tasks[r.instance.task_index[task]]
             if record is last[task] and run.running and run.vm == vm.index and vm.state == RUNNING:
-                yield StartTask(task, vm.name, record["core"] * r.instance.slots.cores, record.get("mode"))
+                mine = cores.given(vm, task, record["core"])
+                yield StartTask(task, vm.name, mine[0], record.get("mode"), mine if len(mine) > 1 else None)
         elif kind == "preempt" and task not in begun:
-            yield StopTask(task, record["checkpoint"] and record["until_s"] > r.now_s)
+            goes_on = record["checkpoint"] and record["until_s"] > r.now_s
+            cores.free("" if goes_on else task)
+            yield StopTask(task, goes_on)
         elif kind in ("migrate", "steal"):
+            cores.free(task)
             yield MoveTask(task, record["from"], record["to"])
         elif kind == "terminate":
             yield EndVm(record["vm"])
@@ -199,6 +204,31 @@ def _decisions(r: ReplayState) -> Iterable[Decision]:
             usd = r.offers[vm.offer_index].now_usd_per_hour
             of = {"type": record["type"], "market": record["market"], "price_usd_per_hour": usd}
             yield LaunchVm(VmState(id=vm.name, status="launching", ready_s=float(vm.ready_s), **of))
+
+
+class _Cores:
+    """The slots that tasks have on VMs, by the state, and what of the others those get that start."""
+
+    def __init__(self, r: ReplayState, state: State) -> None:
+        self.r, self.slots = r, r.instance.slots
+        self.of_vm: dict[str, dict[str, tuple[int, ...]]] = {
+            vm.id: {run.task: self.slots.slots_of(named_cores(run)) for run in vm.running}
+            for vm in (state.vms if self.slots.shared else ())
+        }
+
+    def given(self, vm: Vm, task: str, slot: int) -> tuple[int, ...]:
+        """Return the cores that a task starts on: where tasks share cores, not those of the queue that it stood in."""
+        if not self.slots.shared:
+            return self.slots.cores_of((slot,))
+        known = self.of_vm.get(vm.name, {}) | {task: ()}
+        need = {name: self.r.memory_kb(self.r.instance.task_index[name]) for name in known}
+        self.of_vm[vm.name] = with_free_slots(vm.vcpus, known, need)
+        return self.slots.cores_of(self.of_vm[vm.name][task])
+
+    def free(self, task: str) -> None:
+        """Have a task run no more."""
+        for tasks in self.of_vm.values():
+            tasks.pop(task, None)
 
 
 def _next_look_s(r: ReplayState) -> float | None:
@@ -510,14 +540,15 @@ class _Moment:
         for name, known in self.vms.items():
             if known.state != TERMINATED and name not in there_still:
                 raise wrong_state(f"has the VM {name!r} no more, other than by the events")
-        of = self.r.instance.slots.cores
-        running = {(ids[task], run.vm, run.core * of) for task, run in enumerate(tasks) if run.running}
+        slots = self.r.instance.slots  # where tasks share them, queues are no cores
+        running = {(ids[task], run.vm, run.core * slots.cores) for task, run in enumerate(tasks) if run.running}
+        places = {place[:2] for place in running} if slots.shared else running
         for vm in self.state.vms:
             there = self.vms.get(vm.id)
             if there is None or there.state == TERMINATED:
                 raise wrong_state(f"has the VM {vm.id!r}, which the policy has not requested, or has let go")
             for run in vm.running:
-                if (run.task, there.index, run.core) not in running:
+                if (run.task, there.index, run.core)[: 2 if slots.shared else 3] not in places:
                     where = f"on core {run.core} of {vm.id!r}"
                     raise wrong_state(f"has the task {run.task!r} {where}, where it was not to start")
 

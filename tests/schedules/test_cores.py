@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
+from spotbag import TaskStarted
+from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
+from spotbag.instances.entries import Slots
 from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.schedules.state import State
+from spotbag.solvers.bags.replan import replan
 from tests.instances.test_cores import bag
 
 
@@ -72,3 +76,68 @@ def test_what_runs_stays_on_its_first_core(needs: list[int], slots: tuple[int, b
     cores = {task["id"]: task["core"] for task in read_again(found)[0]}
     assert {name: cores[name] for name in firsts} == firsts
     assert cores["t2"] == 0
+
+
+def between_cores() -> tuple[Instance, Schedule, State]:
+    """A plan at 100 s: t2 runs on cores 2 and 3 of 4, and t3 waits, as t0 and t1 were on cores 0 and 1 before."""
+    instance = bag([1, 1, 2, 2], (4,), survive="none")
+    made = plan(instance, [0, 1, 2, 0], [0, 0, 1, 100])
+    return instance, made, State.planned(made, 100)
+
+
+def test_a_state_keeps_all_cores_of_tasks_that_run() -> None:
+    instance, made, state = between_cores()
+    cores = {"t2": (2, 3), "t3": (0, 1)}
+    assert {run.task: run.cores for run in State.from_document(state.to_document(), "state").vms[0].running} == cores
+    alone = state.model_copy(update={"vms": (state.vms[0].model_copy(update={"running": state.vms[0].running[:1]}),)})
+    told = alone.advance(100, TaskStarted("t3", made.vm_ids[0], 0, cores=(0, 1)))
+    for state in (alone, told):
+        found = replan(instance, state, survive="none", iterations=1000).schedule
+        assert found is not None
+        assert {task.id: task.cores for task in found.to_document().tasks} == cores
+        assert check(instance, found, state=state).violations == ()
+
+
+def test_a_plan_that_gives_a_task_that_runs_another_core_is_wrong() -> None:
+    instance, _, state = between_cores()
+    found = replan(instance, state, survive="none", iterations=1000).schedule
+    assert found is not None
+    document = found.to_document()
+    cores = {"t2": (2, 0), "t3": (1, 3)}
+    tasks = [task.model_copy(update={"core": cores[task.id][0], "cores": cores[task.id]}) for task in document.tasks]
+    report = check(instance, document.model_copy(update={"tasks": tuple(tasks)}), state=state)
+    assert [violation.message for violation in report.violations] == [
+        "task 't2' runs on cores [2, 3] of c4-on-demand-1; the plan has it on [2, 0]",
+        "task 't3' runs on core 0 of c4-on-demand-1 since 0 s; the plan has it on core 1 of c4-on-demand-1 from 0 s on",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cores", "message"),
+    [
+        ((1, 2), "core 2 of 'c4-on-demand-1' runs 't2'"),
+        ((0, 1), r"its cores \[0, 1\] are not different ones of which that is the first"),
+        ((1, 1), r"its cores \[1, 1\] are not different ones"),
+    ],
+)
+def test_cores_of_tasks_that_start_are_free_and_different(cores: tuple[int, ...], message: str) -> None:
+    _, made, state = between_cores()
+    alone = state.model_copy(update={"vms": (state.vms[0].model_copy(update={"running": state.vms[0].running[:1]}),)})
+    with pytest.raises(InputError, match=message):
+        alone.advance(100, TaskStarted("t3", made.vm_ids[0], 1, cores=cores))
+
+
+def test_cores_of_a_machine_that_no_task_can_have_so_are_refused() -> None:
+    def on_machine(core: int, *cores: int) -> Instance:
+        running = [{"task": "t0", "core": core, "start_s": 0, "cores": cores}]
+        return bag([2], machines=[{"id": "m", "type": "c5", "market": "on-demand", "running": running}])
+
+    for core, cores in ((0, (0, 1, 2)), (1, (0, 1)), (0, (0, 0))):
+        with pytest.raises(
+            InputError, match=rf"'m': running.cores '?\[{str([*cores])[1:-1]}\]'? must be 2 different ones"
+        ):
+            on_machine(core, *cores)
+    with pytest.raises(InputError, match="c5 has cores 0 to 4"):
+        on_machine(4, 4, 5)
+    assert on_machine(0, 0, 1).slots == Slots(2, shared=False)
+    assert on_machine(1, 1, 3).running_slots == [(1, 3)]  # parts of two slots: all cores are told apart

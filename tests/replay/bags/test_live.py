@@ -14,6 +14,7 @@ import pytest
 from spotbag import (
     LivePolicy,
     Schedule,
+    StartTask,
     State,
     TaskFinished,
     TaskStarted,
@@ -29,12 +30,14 @@ from spotbag.instances.entries import Checkpoints
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.rules import credits_of
+from spotbag.schedules.events import Event
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from tests.helpers.live_days import World, differences
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
 from tests.helpers.rescues import random_plan
 from tests.helpers.soaks import soak
 from tests.helpers.tiny_days import bag, vm_type
+from tests.instances.test_cores import bag as bag_of_cores
 
 POLICIES = ("on-time", "rescue", "hads", "burst-hads", "static")
 
@@ -118,6 +121,24 @@ def test_what_takes_longer_and_comes_late_is_done_and_on_time_where_nothing_does
 @soak(40, 400)
 def test_many_days_that_take_longer_and_come_late_are_done(how_many: int) -> None:
     assert demand_done(range(4, 4 + how_many)) > how_many / 4
+
+
+def test_tasks_start_on_all_cores_that_they_have_and_others_on_none_of_them() -> None:
+    instance = bag_of_cores([1, 1, 2, 2], (4,), survive="none")
+    rows = [0, 0, 0, 0], [0, 1, 2, 0], [0, 0, 0, 100], [0, 0, 0, 0]
+    plan = Schedule(instance, np.array([0]), *map(np.array, rows))
+    vm, state = plan.vm_ids[0], State.begin(plan)
+    live = LivePolicy.begin(plan, "static")
+    told: list[Event] = [VmReady(vm)]
+    found = []
+    for ended in (["t0", "t2"], ["t1"], ["t3"]):
+        state = state.advance(state.time_s, *told)
+        answer = live.decide(state, *told)
+        state, live = state.advance(state.time_s, *answer.decisions), answer.policy
+        found += [(one.task, one.core, one.cores) for one in answer.decisions if isinstance(one, StartTask)]
+        told = [TaskFinished(task) for task in ended]
+        state = state.advance(state.time_s + 50)
+    assert found == [("t0", 0, None), ("t1", 1, None), ("t2", 2, (2, 3)), ("t3", 0, (0, 2))]
 
 
 def test_tasks_at_full_speed_may_take_longer_than_there_are_credits() -> None:
