@@ -351,6 +351,10 @@ class InstanceFacts:
             return None
         return given
 
+    def cores(self, task: str) -> int:
+        """Number of cores that a task has while it runs."""
+        return int(self.tasks[task].get("cores", 1))
+
     def may_be(self, task: str, market: str) -> bool:
         """True if a task may be on VMs of a market."""
         return market in (self.tasks[task].get("markets") or (market,))

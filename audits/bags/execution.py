@@ -169,7 +169,7 @@ class ExecutionAudit:
             return
         if not vm.up:
             self._find("state", task, 1, "VMs", f"{_described(event)}: the VM is not up")
-        if core // self.facts.slots.cores >= vm.type.vcpus or self.facts.given_runtime_s(task, vm.type.name) is None:
+        if core >= vm.type.whole.vcpus or self.facts.given_runtime_s(task, vm.type.name) is None:
             self._find("placement", task, 1, "tasks", f"{_described(event)}: it cannot run there on {vm.type.name}")
         if not self.facts.may_be(task, vm.market):
             self._find("placement", task, 1, "tasks", f"{_described(event)}: it may not be on a {vm.market} VM")
@@ -181,10 +181,12 @@ class ExecutionAudit:
         vm.running[core], self.began[task] = task, (name, core, self.now_s)
         self.last[task] = name, core
         self.first.setdefault((task, name, core), [self.now_s, None])
-        over = sum(map(self.facts.need, vm.running.values())) - vm.type.size
+        over = (need := sum(map(self.facts.cores, vm.running.values()))) - vm.type.whole.vcpus
         if over > 0:
-            one, unit = self.facts.slots.unit
-            self._find("memory", name, over / one, unit, f"{_described(event)}: its tasks need too many {unit}")
+            self._find("core", name, over, "cores", f"{_described(event)}: its tasks need {need} cores")
+        over = sum(map(self.facts.need, vm.running.values())) - vm.type.size
+        if over > 0 and not self.facts.slots.shared:
+            self._find("memory", name, over / 1024, "MB", f"{_described(event)}: its tasks need too much memory")
 
     def _stop(self, event: dict[str, Any], vm: _Vm) -> None:
         """Follow the end of an attempt."""
@@ -209,7 +211,7 @@ class ExecutionAudit:
     def _plan(self) -> None:
         """Report contradictions in the plan, and between it and what was run."""
         planned: dict[str, tuple[str, int]] = {}
-        cores: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        by_core: dict[tuple[str, int], list[dict[str, Any]]] = {}
         for entry in self.trace.run["plan"]:
             task, place = entry["task"], (entry["vm"], entry["core"])
             if task in planned or task not in self.facts.tasks:
@@ -217,7 +219,13 @@ class ExecutionAudit:
                 self._find("plan", task, 1, "tasks", f"task {task!r} of the plan {what}")
                 continue
             planned[task] = place
-            cores.setdefault(place, []).append(entry)
+            cores, need = entry.get("cores") or [entry["core"]], self.facts.cores(task)
+            there = self.vms[entry["vm"]].type.whole.vcpus if entry["vm"] in self.vms else max(cores) + 1
+            if "cores" in entry and not (cores[0] == entry["core"] and len({*cores}) == need and max(cores) < there):
+                message = f"task {task!r} of {need} cores is on {[*cores]} of the plan, {entry['core']} the first"
+                self._find("plan", task, max(abs(len({*cores}) - need), 1), "cores", message)
+            for core in {*cores}:
+                by_core.setdefault((entry["vm"], core), []).append(entry)
         for task in self.facts.tasks.keys() - planned.keys():
             self._find("plan", task, 1, "tasks", f"task {task!r} is not in the plan")
         for task, (name, core) in self.last.items():
@@ -225,22 +233,22 @@ class ExecutionAudit:
             if (name, core) != planned.get(task, (name, core)) and (task in self.done_s or task in self.began):
                 message = f"task {task!r} ran on core {core} of {name}; the plan has it on {planned[task]}"
                 self._find("timetable", task, 1, "tasks", message)
-        for place, entries in cores.items():
-            self._turns(place, sorted(entries, key=lambda entry: (entry["plan"], entry["start_s"], entry["end_s"])))
+        for entries in by_core.values():
+            self._turns(sorted(entries, key=lambda entry: (entry["plan"], entry["start_s"], entry["end_s"])))
 
-    def _turns(self, place: tuple[str, int], entries: list[dict[str, Any]]) -> None:
+    def _turns(self, entries: list[dict[str, Any]]) -> None:
         """Find what the plan has on a core at the same time, and what did not wait for its turn there."""
         for before, after in pairwise(entries):
             over_s = exact(before["end_s"]) - exact(after["start_s"])
             if before["plan"] == after["plan"] and over_s > 0:
                 message = f"task {after['task']!r} of the plan starts before {before['task']!r} ends on the same core"
                 self._find("plan", after["task"], over_s, "s", message)
-        ran = [entry["task"] for entry in entries if (entry["task"], *place) in self.first]
-        for before, after in pairwise(ran):
-            start_s, end_s = self.first[after, *place][0], self.first[before, *place][1]
+        places = [(entry["task"], entry["vm"], entry["core"]) for entry in entries]
+        for earlier, later in pairwise(place for place in places if place in self.first):
+            start_s, end_s = self.first[later][0], self.first[earlier][1]
             if start_s is not None and (end_s is None or start_s < end_s):
-                message = f"task {after!r} starts at {float(start_s):g} s; the plan has it behind {before!r}"
-                self._find("timetable", after, 0 if end_s is None else end_s - start_s, "s", message)
+                message = f"task {later[0]!r} starts at {float(start_s):g} s; the plan has it behind {earlier[0]!r}"
+                self._find("timetable", later[0], 0 if end_s is None else end_s - start_s, "s", message)
 
     # ------------------------------------------------------------------ the end
 

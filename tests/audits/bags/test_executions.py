@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from spotbag.traces.files import parse_traces, trace_lines
 from tests.helpers.forged_executions import forged_pass
 from tests.helpers.real_runs import begin, random_bag, run_by_scripts
 from tests.helpers.soaks import soak
+from tests.instances.test_cores import bag as bag_of_cores
 
 
 def judge(seeds: range, folder: Path) -> None:
@@ -97,6 +99,56 @@ def test_what_cannot_have_been_run_is_found(rule: str, runs: tuple[TaskRun, ...]
     if rule == "vm":  # what ran on a VM that nobody rented is in no record of that VM
         trace.events[-3]["vm"] = "b"
     assert rule in {finding.rule for finding in audit(trace).findings}
+
+
+def by_cores(needs: list[int], *cores: tuple[int, ...], starts: tuple[int, ...] = (0, 0, 0, 0)) -> Execution:
+    """Return a run as planned of tasks of 100 s on a VM of four cores, on which they are to have these."""
+    instance = bag_of_cores(needs, (4,))
+    planned = tuple(
+        PlannedTask(f"t{number}", "v", own[0], start_s, start_s + 100, cores=own)
+        for number, (own, start_s) in enumerate(zip(cores, starts, strict=False))
+    )
+    runs = tuple(TaskRun(one.task, "v", one.core, float(one.start_s), float(one.end_s), 0) for one in planned)
+    end_s = max(one.end_s for one in planned)
+    return Execution(planned, runs, (VmRun("v", 0, end_s, type="c4", market="on-demand"),), end_s, 0, instance)
+
+
+def test_more_cores_at_once_than_a_vm_has_are_found() -> None:
+    for needs in ([2, 2, 2, 2], [1, 2, 2, 2], [1, 1, 1, 2]):
+        execution = by_cores(needs, (0,), (1,), (2,), (3,))
+        first_alone = tuple(replace(one, cores=()) for one in execution.planned)
+        [*_, found] = audit(replace(execution, planned=first_alone)).findings
+        assert (found.rule, found.amount, found.unit) == ("core", sum(needs) - 4, "cores"), needs
+
+
+@pytest.mark.parametrize(
+    ("needs", "cores", "starts", "message"),
+    [
+        ([2, 2], [(0, 1), (2, 3)], (0, 0), ""),
+        ([2, 2], [(0, 3), (2, 1)], (0, 0), ""),  # they need not be neighbours
+        ([1, 2], [(0,), (2, 3)], (0, 0), ""),
+        ([1, 1], [(4,), (2,)], (0, 0), "cannot run there on c4"),
+        ([2, 2], [(99, 98, 97), (2, 3)], (0, 0), r"t0' of 2 cores is on \[99, 98, 97\] of the plan"),
+        ([2, 2], [(0, 1), (2, 4)], (0, 0), r"t1' of 2 cores is on \[2, 4\] of the plan"),
+        ([2, 2], [(0, 0), (2, 3)], (0, 0), r"t0' of 2 cores is on \[0, 0\] of the plan"),
+        ([2, 2], [(0, 1), (2, 1)], (0, 0), "t1' of the plan starts before 't0' ends on the same core"),
+        ([2, 2], [(0, 1), (2, 1)], (0, 100), ""),
+    ],
+)
+def test_cores_of_the_plan_of_an_execution_are_judged(
+    needs: list[int], cores: list[tuple[int, ...]], starts: tuple[int, ...], message: str
+) -> None:
+    findings = audit(by_cores(needs, *cores, starts=starts)).findings
+    assert bool(findings) == bool(message)
+    assert re.search(message, " ".join(finding.message for finding in findings))
+
+
+def test_a_task_that_does_not_wait_for_its_second_core_is_found() -> None:
+    execution = by_cores([2, 2], (0, 1), (2, 1), starts=(0, 100))
+    early = replace(execution, runs=(execution.runs[0], replace(execution.runs[1], start_s=50.0)))
+    assert [finding.message for finding in audit(early).findings] == [
+        "task 't1' starts at 50 s; the plan has it behind 't0'"
+    ]
 
 
 def test_more_vms_than_the_limit_at_a_time_are_found() -> None:
