@@ -1,4 +1,4 @@
-"""The order in which a plan is carried out: what each core runs one after the other, and what waits for memory."""
+"""The order in which a plan is carried out: what each core runs, and what waits for memory and cores of others."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class TaskOrder:
     number : int
         Number of the task on its VM, from 1, in the order of the planned starts.
     waits_for : tuple of int
-        Numbers of tasks of other cores that must have ended before it starts, since the memory may not be enough for
-        both; what those wait for, and what tasks before it on its core wait for, is not repeated.
+        Numbers of tasks of other cores that must have ended before it starts, since the memory or the cores may not be
+        enough for both; what those wait for, and what tasks before it on its core wait for, is not repeated.
     """
 
     planned: PlannedTask
@@ -52,6 +52,8 @@ class VmOrder:
     ----------
     vm, type, market : str
         Its id, and what is rented.
+    zone : str or None
+        Of a pool, ``type@zone``: where it is rented.
     tasks : list of TaskOrder
         In the order of the planned starts.
     """
@@ -59,6 +61,7 @@ class VmOrder:
     vm: str
     type: str
     market: str
+    zone: str | None = None
     tasks: list[TaskOrder] = field(default_factory=list)
 
     @property
@@ -80,14 +83,16 @@ def planned_tasks(plan: Schedule | ScheduleDocument) -> tuple[PlannedTask, ...]:
 def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
     """Return the tasks of each VM in their order, with the tasks to wait for; VMs without tasks are left out.
 
-    On each core, tasks run one after the other. Where memory may bind, a task also waits for the end of all tasks of
-    its VM that end in the plan before it starts, however long they take. Of tasks that run at the same time, then, any
-    two overlap in the plan; so there is a moment of the plan at which all of them run, and its memory is enough.
+    On each core, tasks run one after the other. Where memory may bind, or tasks need different numbers of cores, a task
+    also waits for the end of all tasks of its VM that end in the plan before it starts, however long they take. Of
+    tasks that run at the same time, then, any two overlap in the plan; so there is a moment of the plan at which all of
+    them run, and its memory and its cores are enough.
 
     Parameters
     ----------
     plan : Schedule or ScheduleDocument
-        The plan. Its document does not know how much memory there is: there, memory is taken to bind on all VMs.
+        The plan. Its document does not know how much memory there is: there, memory is taken to bind on all VMs. Nor
+        does it know zones: those of pools are in their names.
 
     Raises
     ------
@@ -105,6 +110,7 @@ def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
     planned = _planned(columns)
     _refuse_disorder(planned, {vm.id for vm in columns.vms})
     orders = []
+    zones = {kind.name: kind.zone for kind in plan.instance.vm_types} if isinstance(plan, Schedule) else {}
     vm_of = {name: number for number, name in enumerate(columns.vm_names)}
     by_vm: list[list[int]] = [[] for _ in columns.vm_names]
     for row in np.lexsort((columns.task_core, columns.task_end_s, columns.task_start_s)).tolist():
@@ -113,12 +119,13 @@ def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
         rows = by_vm[vm_of[vm.id]]
         if not rows:
             continue
-        waits = _waits([planned[row] for row in rows]) if _memory_may_bind(plan, rows) else [()] * len(rows)
+        waits = _waits([planned[row] for row in rows]) if _others_may_bind(plan, rows) else [()] * len(rows)
         tasks = [
             TaskOrder(planned[row], columns.commands[row], number, waits[number - 1])
             for number, row in enumerate(rows, 1)
         ]
-        orders.append(VmOrder(vm.id, vm.type, vm.market, tasks))
+        zone = zones.get(vm.type, vm.type.partition("@")[2] or None)
+        orders.append(VmOrder(vm.id, vm.type, vm.market, zone, tasks))
     return orders
 
 
@@ -174,9 +181,9 @@ def _refuse_disorder(planned: Sequence[PlannedTask], vms: set[str]) -> None:
         raise InputError("plan", [*issues[:3], Issue("", "'spotbag check' says all that is wrong with a plan")])
 
 
-def _memory_may_bind(plan: Schedule | ScheduleDocument, rows: Sequence[int]) -> bool:
-    """True if tasks of different cores of a VM may together need more memory than the VM has."""
-    if isinstance(plan, ScheduleDocument):
+def _others_may_bind(plan: Schedule | ScheduleDocument, rows: Sequence[int]) -> bool:
+    """True if tasks of a VM may need more memory together than it has, or cores of which others are the first."""
+    if isinstance(plan, ScheduleDocument) or plan.instance.slots.shared:
         return True
     instance = plan.instance
     largest: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""The order in which plans are carried out, and what waits for memory."""
+"""The order in which plans are carried out, and what waits for memory or cores."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from spotbag.core.errors import InputError
 from spotbag.executors.orders import VmOrder, planned_tasks, vm_orders
 from spotbag.instances.entries import Offer, Task, VmType
 from spotbag.instances.instance import Instance
+from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
 from tests.helpers.exported_plans import Row, core_of, document_of
+from tests.instances.test_cores import bag
 
 
 @st.composite
@@ -70,6 +72,14 @@ def test_tasks_wait_for_other_cores_only_where_memory_may_bind(memory_mb: int, w
     assert any(task.waits_for for order in vm_orders(schedule) for task in order.tasks) == waits
     # The document alone does not know the memory.
     assert any(task.waits_for for order in vm_orders(schedule.to_document()) for task in order.tasks)
+
+
+def test_a_task_waits_for_its_second_core() -> None:
+    nothing = [0, 0, 0]
+    plan = Schedule(bag([2, 1, 2], (4,)), [0], nothing, [0, 0, 1], [0, 100, 100], nothing)  # type: ignore[arg-type]
+    assert plan.task_cores == [(0, 1), (), (1, 2)]
+    [order] = vm_orders(plan)
+    assert {task.planned.task: task.waits_for for task in order.tasks} == {"t0": (), "t1": (), "t2": (1,)}
 
 
 def test_what_was_waited_for_is_not_waited_for_again() -> None:

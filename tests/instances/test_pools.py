@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import yaml
 
 from spotbag.audits.bags.plan import check
-from spotbag.core.errors import InputError, ModelRefusal
-from spotbag.executors.orders import VmOrder
+from spotbag.core.errors import InputError, ModelRefusal, SpotbagError
+from spotbag.executors.orders import vm_orders
 from spotbag.executors.skypilot import task_yaml
 from spotbag.instances.bags.price_days import price_scenario
 from spotbag.instances.bags.spot_price_history import spot_prices_of_document
 from spotbag.instances.bags.vm_catalogue import VmChoice, choose_vm_types
 from spotbag.instances.instance import Instance
+from spotbag.schedules.documents import ScheduleDocument
+from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_objective
@@ -81,12 +86,38 @@ def test_quotas_of_no_type_are_refused() -> None:
         Instance.from_document(zoned(limits=limits), "zones")
 
 
+def plan_of_a_spot_vm_each(**changes: Any) -> Schedule:
+    """A plan of a VM of each spot offer, with a task on each."""
+    bag = Instance.from_document(zoned(**changes), "zones")
+    spot = [offer.index for offer in bag.offers if offer.market == "spot"]
+    vms, nothing = np.arange(bag.n_tasks) % len(spot), np.zeros(bag.n_tasks, dtype=np.int64)
+    return Schedule(bag, np.array(spot), vms, nothing, np.arange(bag.n_tasks) * 9000, nothing.astype(bool))
+
+
+def places(plan: Schedule | ScheduleDocument, infra: str | None) -> list[tuple[str | None, str]]:
+    """Places in which SkyPilot looks for the VMs of a plan, and which types it rents there."""
+    texts = [task_yaml(order, "vm", Path("vm"), infra) for order in vm_orders(plan)]
+    asked = [yaml.safe_load(text)["resources"] for text in texts]
+    return [(resources.get("infra"), resources["instance_type"]) for resources in asked]
+
+
 def test_the_export_asks_for_the_zone() -> None:
-    order = VmOrder("c5.xlarge-spot-1", "c5.xlarge@us-east-1a", "spot")
-    text = task_yaml(order, "c5", None)  # type: ignore[arg-type]
-    assert '  infra: "*/*/us-east-1a"\n  instance_type: "c5.xlarge"\n' in text
-    assert '  infra: "aws/*/us-east-1a"\n' in task_yaml(order, "c5", None, "aws")  # type: ignore[arg-type]
-    assert '  infra: "aws/us-east-1/us-east-1a"\n' in task_yaml(order, "c5", None, "aws/us-east-1")  # type: ignore[arg-type]
+    schedule = plan_of_a_spot_vm_each()
+    for plan in (schedule, schedule.to_document()):
+        for infra, told in ((None, "*/*"), ("aws", "aws/*"), ("aws/us-east-1", "aws/us-east-1")):
+            assert places(plan, infra) == [(f"{told}/{zone}", "c5.xlarge") for zone in "ab"]
+        with pytest.raises(SpotbagError, match=r"b': names a zone, and c5.xlarge@a has its own: .*, aws/us-east-1$"):
+            places(plan, "aws/us-east-1/us-east-1b")
+
+
+def test_a_type_without_zones_is_asked_for_by_its_whole_name() -> None:
+    (pool,) = zoned()["vm_types"]
+    del pool["zones"]
+    for name in ("c5.xlarge", "c5.xlarge@home"):
+        task = {"id": "t", "memory_mb": 100, "runtime_s": {name: 9000}}
+        plan = plan_of_a_spot_vm_each(vm_types=[pool | {"name": name}], tasks=[task])
+        for infra in (None, "aws/us-east-1/us-east-1b"):
+            assert places(plan, infra) == [(infra, name)]
 
 
 def test_the_catalogue_and_histories_of_prices_give_pools() -> None:
