@@ -143,7 +143,7 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
     if issues:
         raise InputError(source, _grouped(issues))
     entries = [entry for _, entry in placed]
-    return Schedule(
+    schedule = Schedule(
         instance,
         vm_offer,
         np.array([vm_index[entry.vm] for entry in entries], dtype=np.int64),
@@ -152,6 +152,14 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
         np.array([entry.mode == "baseline" for entry in entries], dtype=bool),
         tuple(vm.id for vm in document.vms),
     )
+    for (index, entry), slots in zip(placed, schedule.task_slots, strict=True):
+        kept = [*instance.slots.cores_of(slots)]
+        if entry.cores and {*entry.cores} != {*kept}:
+            rule = f"are not kept: leave them out, and it has {kept}"
+            issues.append(Issue(f"tasks[{index}]", rule, "cores", str([*entry.cores]), entry.id))
+    if issues:
+        raise InputError(source, _grouped(issues))
+    return schedule
 
 
 def another_instance(made_for: str, instance: Instance, rows: Sequence[Any]) -> str:

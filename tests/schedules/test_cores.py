@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
 from spotbag.instances.entries import Slots
 from spotbag.instances.instance import Instance
+from spotbag.schedules.documents import ScheduleDocument
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.schedules.state import State
@@ -53,6 +55,34 @@ def test_a_core_within_a_slot_is_none_of_a_plan() -> None:
     )
     with pytest.raises(InputError, match="core 3 must be a multiple of 2"):
         schedule_of_document(document, bag([2, 2]))
+
+
+@pytest.mark.parametrize(
+    ("needs", "cores", "kept"),
+    [
+        ([2, 2], {0: (0, 3), 2: (2, 1)}, {"t0": [0, 1], "t1": [2, 3]}),
+        ([2, 1], {0: (0, 2), 1: (1,)}, {"t0": [0, 1], "t1": [2]}),
+        ([1, 1], {0: (0,), 1: (1, 2)}, {"t1": [1]}),
+    ],
+)
+def test_cores_that_a_plan_does_not_keep_are_refused(
+    needs: list[int], cores: dict[int, tuple[int, ...]], kept: dict[str, list[int]]
+) -> None:
+    instance = bag(needs, (4,), survive="none")
+    whole = plan(instance, [0, 1], [0, 0]).to_document()
+
+    def document(named: bool) -> ScheduleDocument:
+        tasks = [
+            task.model_copy(update={"core": core, "cores": own if named else None})
+            for task, (core, own) in zip(whole.tasks, cores.items(), strict=True)
+        ]
+        return whole.model_copy(update={"tasks": tuple(tasks)})
+
+    with pytest.raises(InputError) as refused:
+        schedule_of_document(document(named=True), instance)
+    for name, own in kept.items():
+        assert re.search(rf"'{name}': cores .* are not kept: .*, and it has {re.escape(str(own))}", str(refused.value))
+    assert check(instance, schedule_of_document(document(named=False), instance)).violations == ()
 
 
 def test_a_task_that_finds_too_few_cores_has_those_that_there_are() -> None:
