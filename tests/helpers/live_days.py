@@ -29,7 +29,7 @@ from spotbag import (
 )
 from spotbag.instances.bags.timeline import Timeline
 from spotbag.instances.clouds import Cloud
-from spotbag.instances.entries import BASELINE, FULL_SPEED
+from spotbag.instances.entries import BASELINE, FULL_SPEED, Slots
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.live import Decided
 from spotbag.replay.bags.plan import ReplayPlan
@@ -123,13 +123,14 @@ def decided_in(records: list[dict[str, Any]]) -> dict[int, Counter[tuple[Any, ..
     return {now_s: now for now_s, now in found.items() if now}
 
 
-def decisions_of(decided: Decided) -> Counter[tuple[Any, ...]]:
+def decisions_of(decided: Decided, slots: Slots) -> Counter[tuple[Any, ...]]:
     """Return decisions of a live policy in the same form."""
     found: Counter[tuple[Any, ...]] = Counter()
     for one in decided.decisions:
         match type(one).__name__, one:
             case "StartTask", start:
-                told = ("start", start.task, start.vm, None, None, start.core, start.mode, None, None)
+                queue = None if slots.shared else start.core // slots.cores
+                told = ("start", start.task, start.vm, None, None, queue, start.mode, None, None)
             case "StopTask", stop:
                 told = ("preempt", stop.task, None, None, None, None, None, None, None)
             case "MoveTask", move:
@@ -148,8 +149,11 @@ def differences(plan: ReplayPlan, policy: Policy, day: Timeline, cloud: Cloud) -
     gives_up = bool(run.run().unfinished_tasks)  # as nothing can happen any more, which nobody knows who lives the day
     records = run.state.records
     assert records is not None
-    first = len(plan.vms)
-    told, taken = told_of(run.day, records), decided_in(records[first:])
+    first, slots = len(plan.vms), plan.instance.slots
+    told = told_of(run.day, records)
+    if slots.shared:  # a task that starts has cores that are free, whichever queue it stood in
+        records = [record | ({"core": None} if "core" in record else {}) for record in records]
+    taken = decided_in(records[first:])
     live = LivePolicy.begin(plan.schedule, type(policy), cloud=cloud)
     state, moments, now_s = State.begin(plan.schedule), sorted(told), 0
     until_s: float | None = 0.0
@@ -166,7 +170,7 @@ def differences(plan: ReplayPlan, policy: Policy, day: Timeline, cloud: Cloud) -
             state = state.advance(now_s, *events)
             answer = live.decide(state, *events)
             state, live, until_s = state.advance(now_s, *answer.decisions), answer.policy, answer.until_s
-            found += decisions_of(answer)
+            found += decisions_of(answer, slots)
             if not left or not answer.decisions:
                 break
         wanted = taken.pop(now_s, Counter())
