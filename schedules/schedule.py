@@ -200,11 +200,6 @@ class Schedule:
         return read_only(self.rents.ready_s)
 
     @cached_property
-    def vm_paid_until_s(self) -> IntArray:
-        """From when each VM costs its price, shape (n_vms,): before, a VM that is rented costs its opening."""
-        return read_only(self.rents.paid_until_s)
-
-    @cached_property
     def rents(self) -> VmRents:
         """Bills of the VMs."""
         return vm_rents(self.instance, self.vm_offer, self.vm_machine)
