@@ -351,7 +351,7 @@ class _Reader:
 
     def _start(self, event: Mapping[str, Any]) -> None:
         task, vm = event["task"], self.vms[event["vm"]].name
-        if task not in self.instance.task_index or not 0 <= event["core"] < self._vcpus(vm):
+        if task not in self.instance.task_index or not 0 <= event["core"] < self._slots(vm):
             raise KeyError(task)
         self.first_vm.setdefault(task, vm)
         self.running[task] = len(self.runs)
@@ -362,9 +362,9 @@ class _Reader:
             self.stopped.pop(task).saved_after = saved
         self.runs.append(Run(task, vm, event["core"], event["t"], event.get("mode") == "baseline", saved))
 
-    def _vcpus(self, vm: str) -> int:
+    def _slots(self, vm: str) -> int:
         name = self.vms[vm].vm_type
-        return next(vm_type.vcpus for vm_type in self.instance.vm_types if vm_type.name == name)
+        return next(offer.vcpus for offer in self.instance.offers if offer.vm_type.name == name)
 
     def _move(self, event: Mapping[str, Any]) -> None:
         task, source = event["task"], self.vms[event["from"]]

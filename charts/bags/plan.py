@@ -115,9 +115,9 @@ def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival
         Bar(lane, None, stretch(ready_s[vm] or int(since_s[vm]), int(schedule.vm_end_s[vm])), RENTED)
         for vm, lane in lane_of.items()
     ]
-    late, of = late_s(schedule, instance) > 0, instance.slots.cores
+    late = late_s(schedule, instance) > 0
     for task, name in enumerate(instance.task_ids):
-        vm, cores = int(schedule.task_vm[task]), schedule.task_cores[task] or (int(schedule.task_core[task]) * of,)
+        vm, cores = int(schedule.task_vm[task]), schedule.task_cores[task] or (int(schedule.task_core[task]),)
         start, end = int(schedule.task_start_s[task]), int(schedule.task_end_s[task])
         offer, baseline = offers[vm], bool(schedule.task_baseline[task])
         look = task_look(spot=offer.market == "spot", burstable=offer.burstable, baseline=baseline)

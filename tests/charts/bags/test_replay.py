@@ -30,10 +30,14 @@ from spotbag.charts.bags.replay import (
 from spotbag.charts.chart import Look, Panel
 from spotbag.charts.replay import write_replay
 from spotbag.core.errors import SpotbagError
+from spotbag.instances.bags.timeline import QUIET
+from spotbag.replay.bags.runs import trace_day
+from spotbag.schedules.schedule import Schedule
 from spotbag.traces.trace import Trace
 from spotbag.traces.vm_history import read_history
 from tests.helpers.bad_day import D_SPOT_S, DEADLINE_S, bad_day, quiet_day
 from tests.helpers.hand_made_cloud_traces import crowded_out, day_of, drained, noticed, preempted
+from tests.instances.test_cores import bag as bag_of_cores
 
 COUNTS = ""
 """Hatching of work that counts."""
@@ -277,6 +281,18 @@ def test_a_trace_that_contradicts_itself_is_refused(event: dict[str, object], sa
     events = [*trace.events[:5], {"record": "event", "t": 1, **event}]
     with pytest.raises(SpotbagError, match=f"event 6 of the trace .* at 1 s.*{says}.*audit"):
         read_history(Trace(trace.instance, trace.run, events, trace.end))
+
+
+def test_a_task_on_a_slot_that_its_vm_does_not_have_is_refused() -> None:
+    nothing = [0, 0]
+    plan = Schedule(bag_of_cores([2, 2]), [0], nothing, [0, 1], nothing, nothing)  # type: ignore[arg-type]
+    _, trace = trace_day(plan, "static", QUIET)
+    assert {run.core for run in read_history(trace).runs} == {0, 1}  # slots of two of five cores
+    for event in trace.events:
+        if event.get("task") == "t1":
+            event["core"] = 2
+    with pytest.raises(SpotbagError, match="'t1'"):
+        read_history(trace)
 
 
 # ------------------------------------------------------------- today's clouds
