@@ -104,12 +104,19 @@ class Rents(NamedTuple):
     block_s: IntArray
 
     def cost_usd(self, k: int, until_s: Any, since_s: Any = 0) -> Any:
-        """Return what one of the VMs costs until some ends, from when it is ready, more than until others."""
+        """Return what one of the VMs costs more if it is used until some ends than until others, from when it is ready.
+
+        At $ 1 for a second, in blocks of 60 s after an opening of $ 5 that pays none, 50 s cost $ 65 more than 0 s, as
+        the VM is not used then, and 90 s cost $ 60 more than 50 s.
+        """
         before, after = (begun_s(self.block_s[k], end_s, self.paid_s[k]) for end_s in (since_s, until_s))
         return self.usd_per_s[k] * (after - before) + ((until_s > 0) & (since_s == 0)) * self.opening_usd[k]
 
 
 def begun_s(block_s: Any, until_s: Any, paid_until_s: Any) -> Any:
-    """Return the seconds of the blocks that have begun until some moments, after those until which VMs are paid."""
+    """Return the seconds of the blocks that have begun until some moments, after those until which VMs are paid.
+
+    In blocks of 60 s, a VM that is paid until 30 s has begun none until then, 60 s until 31 s, and 120 s until 91 s.
+    """
     blocks = -(-(until_s - paid_until_s) // block_s)
     return (blocks > 0) * blocks * block_s

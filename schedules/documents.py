@@ -174,8 +174,8 @@ class Survival(Record):
     Attributes
     ----------
     level : {"one-type", "one-pool", "blackout", "each"}
-        What goes down, for good or not: all spot VMs of any one type at one moment, of any types at one moment, or any
-        spot VMs, each at a moment of its own.
+        What goes down, for good or not: at one moment, all spot VMs of any one type, of a type in any one zone, or of
+        any types; or any spot VMs, each at a moment of its own.
     verdict : {"survives", "does-not-survive", "not-shown"}
         Whether what is lost can always be done on demand by the deadline.
     worst_cost_usd : float, optional
@@ -239,9 +239,9 @@ class MoreVms(Record):
     Attributes
     ----------
     type, market : str
-        Of which VMs.
+        Type and market of these VMs.
     vms : int
-        How many more.
+        Number of VMs beyond the limit.
     """
 
     type: Name
