@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from typing import Any
 
@@ -17,6 +18,8 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document, schedule_of_document
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.replan import replan
+from tests.helpers.several_cores import random_cores
+from tests.helpers.soaks import soak
 from tests.instances.test_cores import bag
 
 
@@ -126,6 +129,32 @@ def test_a_state_keeps_all_cores_of_tasks_that_run() -> None:
         assert found is not None
         assert {task.id: task.cores for task in found.to_document().tasks} == cores
         assert check(instance, found, state=state).violations == ()
+
+
+def demand_cores_kept(seeds: range) -> int:
+    """In plans of states of random plans, what runs keeps its cores; return how many plans there were."""
+    plans = 0
+    for seed in seeds:
+        made = random_cores(seed)
+        until_s = min(made.makespan_s, made.instance.deadline_s)
+        state = State.planned(made, random.Random(seed).uniform(0, until_s))
+        found = replan(made.instance, state, survive="none", iterations=100).schedule
+        if found is not None:
+            plans += 1
+            assert check(made.instance, found, state=state).violations == (), seed
+            cores = {task.id: task.cores for task in found.to_document().tasks}
+            running = {run.task: run.cores for vm in state.vms for run in vm.running}
+            assert running.items() <= cores.items(), seed
+    return plans
+
+
+def test_what_runs_keeps_its_cores() -> None:
+    assert demand_cores_kept(range(5))
+
+
+@soak(100, 1000)
+def test_what_runs_keeps_its_cores_in_many_plans(how_many: int) -> None:
+    assert demand_cores_kept(range(5, 5 + how_many)) > how_many / 2
 
 
 def test_a_plan_that_gives_a_task_that_runs_another_core_is_wrong() -> None:

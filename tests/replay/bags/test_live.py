@@ -34,8 +34,8 @@ from spotbag.schedules.events import Event
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from tests.helpers.live_days import World, differences
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
-from tests.helpers.random_days import random_plan as plan_of_random_vms
 from tests.helpers.rescues import random_plan
+from tests.helpers.several_cores import random_cores
 from tests.helpers.soaks import soak
 from tests.helpers.tiny_days import bag, vm_type
 from tests.instances.test_cores import bag as bag_of_cores
@@ -54,23 +54,11 @@ def one_task(seed: int) -> Schedule:
     return schedule_of_queues(instance, [Queue(spot, [0])])
 
 
-def several_cores(seed: int) -> Schedule:
-    """Return a plan of tasks of several cores, all of the same number or not, on VMs of four and five cores."""
-    rng = random.Random(f"cores {seed}")
-    kinds = [vm_type(f"c{vcpus}", spot=2, on_demand=2, vcpus=vcpus) for vcpus in (4, 5)]
-    while True:
-        needs = rng.choices(rng.choice([(2,), (1, 2), (2, 4), (2, 3)]), k=rng.randint(2, 8))
-        instance = bag_of_cores(needs, memory_mb=1, vm_types=kinds, deadline_s=rng.choice([250, 500]))
-        plan = plan_of_random_vms(instance, np.random.default_rng(rng.randrange(10**9)))
-        if plan is not None:
-            return plan
-
-
 def demand_same(seeds: range) -> None:
     """At each event of random days, a live policy decides what the replay does."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        for schedule in (random_plan(seed), several_cores(seed)):
+        for schedule in (random_plan(seed), random_cores(seed)):
             cloud = random_cloud(rng)
             day = (random_day if seed % 2 else random_cloud_day)(schedule.instance, rng)
             for name in POLICIES:
@@ -93,7 +81,7 @@ def test_live_policies_decide_as_in_replays_of_many_days(how_many: int) -> None:
 def demand_done(seeds: range) -> int:
     """With a rescue from the start, all is done, whatever comes late or goes; on time where nothing takes longer."""
     covered = 0
-    plans = [(seed, plan) for seed in seeds for plan in (random_plan(seed, checkpoint=None), several_cores(seed))]
+    plans = [(seed, plan) for seed in seeds for plan in (random_plan(seed, checkpoint=None), random_cores(seed))]
     for seed, plan in plans:
         drawn = random.Random(seed)
         live = LivePolicy.begin(plan, cloud="aws-terminate").decide(State.begin(plan)).policy
