@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from ..core.errors import SpotbagError
+from ..instances.entries import RESERVED
 from .orders import VmOrder
 
 
@@ -22,20 +23,20 @@ def task_yaml(order: VmOrder, name: str, folder: Path, infra: str | None = None)
     folder : Path
         The folder, as seen from where ``sky`` is called.
     infra : str, optional
-        Where SkyPilot looks for VMs; of a pool, ``type@zone``, it looks in its zone.
+        Where SkyPilot looks for VMs; of a pool, ``type@zone``, it looks in its zone, unless that is
+        ``reserved``.
 
     Raises
     ------
     SpotbagError
         If that is a zone, and the VM is of a pool, which has its own.
     """
-    type_name = order.type
-    if order.zone is not None:
+    type_name = order.type if order.zone is None else order.type.removesuffix(f"@{order.zone}")
+    if order.zone not in (None, RESERVED):
         place = (infra or "*").split("/")
         if len(place) > 2:
             rule = f"names a zone, and {order.type} has its own: give the cloud and the region, {'/'.join(place[:2])}"
             raise SpotbagError(f"infra {infra!r}: {rule}")
-        type_name = type_name.removesuffix(f"@{order.zone}")
         infra = "/".join([*place, *["*"] * (2 - len(place)), order.zone])
     remote = f"~/spotbag/{name}"
     where = "" if infra is None else f"  infra: {_scalar(infra)}\n"

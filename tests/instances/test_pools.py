@@ -110,6 +110,14 @@ def test_the_export_asks_for_the_zone() -> None:
             places(plan, "aws/us-east-1/us-east-1b")
 
 
+def test_reserved_capacity_is_no_zone() -> None:
+    pool = zoned()["vm_types"][0] | {"name": "c5.xlarge@reserved", "zone": "reserved"}
+    del pool["zones"]
+    plan = plan_of_a_spot_vm_each(vm_types=[pool])
+    for infra in (None, "aws/us-east-1/us-east-1b"):
+        assert places(plan, infra) == places(plan.to_document(), infra) == [(infra, "c5.xlarge")]
+
+
 def test_a_type_without_zones_is_asked_for_by_its_whole_name() -> None:
     (pool,) = zoned()["vm_types"]
     del pool["zones"]
