@@ -279,10 +279,11 @@ class _Checker:
         same &= (plan.task_mode[rows] == MODES.index("baseline")) == running.baseline[mine]
         named = [{*(entry.cores or ())} for machine in self.instance.machines for entry in machine.running]
         if any(named):  # a plan that names no more than the first of them leaves the others as they are
-            pairs = [
-                ({*plan.cores[row]}, named[number]) for row, number in zip(rows.tolist(), mine.tolist(), strict=True)
+            pairs = zip(rows.tolist(), mine.tolist(), strict=True)
+            kept = [
+                not (plan.cores[row] and named[number]) or {*plan.cores[row]} == named[number] for row, number in pairs
             ]
-            same &= [not (planned and there) or planned == there for planned, there in pairs]
+            same &= np.array(kept, dtype=bool)
         self.runs[rows] = True
         self.stays[rows[same]] = True
 

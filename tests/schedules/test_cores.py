@@ -171,6 +171,16 @@ def test_a_plan_that_gives_a_task_that_runs_another_core_is_wrong() -> None:
     ]
 
 
+def test_a_plan_without_the_tasks_that_run_is_judged() -> None:
+    instance, _, state = between_cores()
+    found = replan(instance, state, survive="none", iterations=1000).schedule
+    assert found is not None
+    report = check(instance, found.to_document().model_copy(update={"tasks": ()}), state=state)
+    assert {violation.message for violation in report.violations} >= {
+        f"task '{name}' is not in the plan" for name in ("t2", "t3")
+    }
+
+
 @pytest.mark.parametrize(
     ("cores", "message"),
     [
