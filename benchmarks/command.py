@@ -206,7 +206,9 @@ class _UniformProgress(_Paper):
     runs: int = _runs_option("Traces of each availability, or windows of each recorded trace.", 40)
     seed: int = _seed_option("Seed of the first trace that is drawn.")
     traces: str | None = option("FOLDER", "Recorded traces in place of drawn ones: JSON with gap_seconds and data.")
-    one_means: OneMeans | None = option(None, "What 1 means in recorded traces; must be said of them.")
+    one_means: OneMeans | None = option(
+        "STATE", "What 1 means in recorded traces, available or preempted; must be said of them."
+    )
 
 
 def _report(name: PaperName, context: typer.Context, options: _Paper, output: _Output) -> None:

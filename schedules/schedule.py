@@ -28,8 +28,7 @@ from .documents import (
     ScheduleHeader,
     Survival,
 )
-from .timing import VmRents, makespan_s, objective_value, vm_rents
-from .vm_state import with_free_slots
+from .timing import VmRents, makespan_s, objective_value, vm_rents, with_free_slots
 
 _BY_NAME = read_only(np.zeros(0, dtype=np.int64))
 

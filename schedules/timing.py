@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import NamedTuple
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,6 +13,8 @@ from ..core.errors import input_error
 from ..core.quantities import FloatArray, IntArray
 from ..core.wording import first_names
 from ..instances.instance import Instance
+
+Key = TypeVar("Key")
 
 
 def require_no_dates(instance: Instance, what: str, way_out: str = "") -> None:
@@ -236,3 +240,13 @@ class VmTimeline:
             self._times.insert(step, time_s)
             self._used_kb.insert(step, self._used_kb[step - 1])
         return step
+
+
+def with_free_slots(n_slots: int, named: Mapping[Key, tuple[int, ...]], need: Mapping[Key, int]) -> dict[Key, Any]:
+    """All slots of the tasks of a VM: those that are named of each, and the lowest free ones as far as that is too few.
+
+    Of 4 slots, a task of 2 that has slot 2, and one of 2 of which none is named, have ``(2, 0)`` and ``(1, 3)``.
+    """
+    taken = {slot for slots in named.values() for slot in slots}
+    free = iter([slot for slot in range(n_slots) if slot not in taken])
+    return {task: (*slots, *islice(free, max(need[task] - len(slots), 0))) for task, slots in named.items()}

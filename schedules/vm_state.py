@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import islice
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -13,7 +11,6 @@ from ..core.records import Record
 from ..instances.entries import Core, Cores, Market
 
 Instant: TypeAlias = Annotated[float, Field(ge=-MAX_SECONDS, le=MAX_SECONDS)]
-Key = TypeVar("Key")
 VmStatus: TypeAlias = Literal["launching", "running", "draining", "hibernated"]
 
 
@@ -86,16 +83,6 @@ class VmState(Record):
 def several(cores: tuple[int, ...] | None) -> dict[str, Any]:
     """Return the field ``cores`` of a task that has several cores; documents of others lack it."""
     return {"cores": cores} if cores else {}
-
-
-def with_free_slots(n_slots: int, named: Mapping[Key, tuple[int, ...]], need: Mapping[Key, int]) -> dict[Key, Any]:
-    """All slots of the tasks of a VM: those that are named of each, and the lowest free ones as far as that is too few.
-
-    Of 4 slots, a task of 2 that has slot 2, and one of 2 of which none is named, have ``(2, 0)`` and ``(1, 3)``.
-    """
-    taken = {slot for slots in named.values() for slot in slots}
-    free = iter([slot for slot in range(n_slots) if slot not in taken])
-    return {task: (*slots, *islice(free, max(need[task] - len(slots), 0))) for task, slots in named.items()}
 
 
 def changed(vm: VmState, **fields: Any) -> VmState:

@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.clouds import cloud_of
 from ...instances.instance import Instance
 from ...schedules.documents import RentedVm
 from ..facts import exact
-from ..vm_books import VmBook
-from .day import Day
+
+if TYPE_CHECKING:
+    from ..vm_books import VmBook
+    from .day import Day
 
 
 class Rules(NamedTuple):

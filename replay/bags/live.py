@@ -19,8 +19,8 @@ from ...schedules import events
 from ...schedules.events import Draft, Event, wrong_state
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
-from ...schedules.timing import require_no_dates
-from ...schedules.vm_state import VmState, with_free_slots
+from ...schedules.timing import require_no_dates, with_free_slots
+from ...schedules.vm_state import VmState
 from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from ..policies import Given
 from . import moments, rows, rules

@@ -200,7 +200,7 @@ def other_values(trace: Trace, key: str, value: Any) -> list[Any]:
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int | float):
-        return [value + 1, value - 1] if value else [value + 1]
+        return [value + 1, value - 1] if value >= 1 else [value + 1]
     jobs = [job["id"] for job in trace.instance["jobs"]]
     machines = [entry["vm"] for entry in trace.events if entry["event"] == "launch"]
     resources = [resource["id"] for resource in trace.instance["resources"]]
