@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.bill import begun_s
 from ..core.errors import InputError, Issue, input_error, public
 from ..core.quantities import BoolArray, FloatArray, IntArray, at_most, read_only
 from ..core.records import made_all
@@ -221,9 +220,7 @@ class Schedule:
         Burst-HADS, section III-A, where it is by the second: charged from omega after the launch until it terminates.
         What is paid already for a machine that exists is not paid again.
         """
-        rents = self.rents
-        usd: FloatArray = rents.usd_per_s * begun_s(rents.block_s, until_s, rents.paid_until_s)
-        return usd + np.where(until_s > rents.ready_s, rents.opening_usd, 0.0)
+        return self.rents.cost_usd(slice(None), until_s)  # type: ignore[no-any-return]
 
     @cached_property
     def cost_usd(self) -> float:
@@ -352,6 +349,16 @@ class Schedule:
         """Return the plan as the document of a file; see `columns`."""
         columns = self.columns(method, survival, late)
         return ScheduleDocument(**dict(columns.header), vms=columns.vms, tasks=tuple(columns.records()))
+
+
+def busy_before(plan: Schedule) -> tuple[IntArray, IntArray]:
+    """Return the tasks by VMs and starts, and until when those before each keep its VM busy: it is ready by then."""
+    rows = np.lexsort((plan.task_start_s, plan.task_vm))
+    vm, end_s = plan.task_vm[rows], plan.task_end_s[rows]
+    # The latest end so far on the same VM: ends of later VMs are raised above those of all before.
+    raised = vm * (2 * int(np.abs(plan.task_end_s).max(initial=0)) + 1)
+    busy_until_s = np.maximum.accumulate(raised + end_s) - raised
+    return rows, np.where(np.diff(vm, prepend=-1) > 0, plan.vm_ready_s[vm], np.roll(busy_until_s, 1))
 
 
 def with_new_names(plan: Schedule, taken: Collection[str]) -> Schedule:

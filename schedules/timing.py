@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..core.bill import begun_s
 from ..core.errors import input_error
 from ..core.quantities import FloatArray, IntArray
 from ..core.wording import first_names
@@ -65,6 +66,11 @@ class VmRents(NamedTuple):
     ready_s: IntArray
     paid_until_s: IntArray
     block_s: IntArray
+
+    def cost_usd(self, vm: Any, until_s: Any) -> Any:
+        """Return the bill of a VM, or of some, until a moment: nothing before it is ready."""
+        usd = self.usd_per_s[vm] * begun_s(self.block_s[vm], until_s, self.paid_until_s[vm])
+        return usd + (until_s > self.ready_s[vm]) * self.opening_usd[vm]
 
 
 def vm_rents(instance: Instance, vm_offer: IntArray, vm_machine: IntArray) -> VmRents:

@@ -407,10 +407,11 @@ def place_lost(state: CoreLoads, cores: IntArray) -> float:
     return state.value()
 
 
-def close_vms(state: CoreLoads) -> bool:
-    """Close VMs one by one where that makes the state better: what they run goes where it adds least; say if it is.
+def close_vms(state: CoreLoads, *, ties: bool = False) -> bool:
+    """Close VMs one by one where that makes the state better, and say whether it is.
 
-    The annealing, which moves task by task, does not see what is gained by the last of them.
+    Their tasks go where it adds least. The annealing, which moves task by task, does not see what is gained by the last
+    of them. With ``ties``, a state of fewer rented VMs is better if it is as good.
 
     Raises
     ------
@@ -421,18 +422,33 @@ def close_vms(state: CoreLoads) -> bool:
     core, tasks = state._placed()
     of_task = np.zeros(state.instance.n_tasks, dtype=np.int64)
     of_task[tasks] = core
-    cores, closed, better = of_task[state.instance.open_tasks], False, False
+    open_tasks = state.instance.open_tasks
+    cores, closed, better = of_task[open_tasks], False, False
+    limits_s, nothing_s = state.vm_limit, np.maximum.reduceat(state.core_start, state.vm_first[:-1])
+    most, left_s = at_most(best), limits_s.copy()
     try:
         for vm in np.argsort(state.vm_end, kind="stable").tolist():
             checkpoint()
             mine = state.core_vm[cores] == vm
-            if mine.any():
-                fewer = np.where(mine, -1, cores)
-                value = place_lost(state, fewer)
-                if value < best - 1e-12:
-                    cores, best, closed = fewer, value, True
-        better = closed and fill(state, state.instance.open_tasks, cores) and state.feasible() and state.value() <= best
+            if not mine.any() or (ties and state.vm_machine[vm] >= 0):
+                continue
+            fewer = np.where(mine, -1, cores)
+            if ties:
+                left_s[vm] = nothing_s[vm]  # nor does it take its tasks back
+                state.vm_limit = left_s
+            value = place_lost(state, fewer)
+            state.vm_limit = limits_s
+            if ties and value <= most and fill(state, open_tasks, fewer) and state.feasible():
+                cores, best, closed = fewer, min(value, best), True
+            elif not ties and value < best - 1e-12:
+                cores, best, closed = fewer, value, True
+            else:
+                left_s[vm] = limits_s[vm]
+        better = (
+            closed and fill(state, open_tasks, cores) and state.feasible() and state.value() <= (most if ties else best)
+        )
     finally:
+        state.vm_limit = limits_s
         if not better:
             state.restore(*before)
     return better

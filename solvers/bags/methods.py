@@ -94,6 +94,11 @@ class MethodEntry:
             [field.name for field in dataclasses.fields(kind) if field.init] if dataclasses.is_dataclass(kind) else []
         )
 
+    @property
+    def closes_vms(self) -> bool:
+        """True if ties go to fewer VMs; what is published, a baseline or not built in keeps the plans that it makes."""
+        return (self.exact or self.name == "search") and not (self.published or self.plugin)
+
     def refuse_unknown(self, instance: Instance) -> None:
         """Refuse an instance with parts that the method does not know.
 

@@ -39,11 +39,11 @@ from ...instances.instance import Instance
 from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.plan_text import LOSSES, NO_TIME_TO_LOOK
-from ...schedules.schedule import Schedule, UnsuitablePlanError
+from ...schedules.schedule import Schedule, UnsuitablePlanError, busy_before
 from ...schedules.timing import require_no_dates
 from .attempts import Attempt, Attempts, StepLog
 from .budget import BUDGET
-from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage
+from .goals import FirstStage, SecondStage, cheapest_by, first_stage, plan_of, second_stage
 from .methods import GivenMethod, find_method, make_options
 from .result import Result, Stage, Status, stages_of
 
@@ -189,6 +189,11 @@ def solve(
             second = _second_stage(attempts, question, first)
             bound, without = _bound(question, first.attempt), first.bound_without
         schedule = first.attempt.schedule if second is None else second.schedule
+        if schedule is not None and chosen.closes_vms and not limit.stopped():
+            took_s = clock_s() - begin
+            left_s = math.inf if time_limit_s is None else max(time_limit_s - took_s, 0.0)
+            with within(min(BUDGET.closing * took_s, BUDGET.half * left_s)):
+                schedule = _with_fewer_vms(question, first, schedule)
         if first.instance.leaves_time:
             from ...instances.rescuable import of_bag  # here, since not all ask for it
 
@@ -368,6 +373,24 @@ def _second_stage(attempts: Attempts, question: _Question, first: FirstStage) ->
     return second_stage(attempts, first.instance, first.attempt, first_took_s=first.took_s)
 
 
+def _with_fewer_vms(question: _Question, first: FirstStage, plan: Schedule) -> Schedule:
+    """Return a plan that is as good on fewer VMs, and survives if the given one does; that one if none is found."""
+    from ...heuristics.bags.fewer_vms import with_fewer_vms  # here, since only some methods ask for it
+
+    fewer = with_fewer_vms(plan_of(cheapest_by(first.instance, plan.makespan_s), plan))
+    if len(fewer.vm_offer) == len(plan.vm_offer):
+        return plan
+    fewer = plan_of(first.instance, fewer)
+    if question.level is None:
+        return fewer
+    from .survival import in_surviving_order
+
+    surviving = in_surviving_order(fewer, question.level)
+    if surviving is None and not first.survives and in_surviving_order(plan, question.level) is None:
+        return fewer
+    return surviving or plan
+
+
 def _bound(question: _Question, first: Attempt) -> float:
     """Return the proven bound of all plans."""
     as_given = with_d_spot(question.given)
@@ -413,14 +436,9 @@ def _waiting(schedule: Schedule) -> str:
     """Name the cost of VMs that run nothing until a task is released, if it is much."""
     if not schedule.instance.has_dates:
         return ""
-    rows = np.lexsort((schedule.task_start_s, schedule.task_vm))
-    vm, start_s = schedule.task_vm[rows], schedule.task_start_s[rows]
-    begins = np.diff(vm, prepend=-1) > 0
-    # The latest end so far on the same VM: ends of later VMs are raised above those of all before.
-    raised = vm * (int(schedule.task_end_s.max()) + 1)
-    busy_until_s = np.maximum.accumulate(raised + schedule.task_end_s[rows]) - raised
-    before_s = np.where(begins, schedule.vm_ready_s[vm], np.roll(busy_until_s, 1))
-    idle_s = np.maximum(start_s - before_s, 0)
+    rows, before_s = busy_before(schedule)
+    idle_s = np.maximum(schedule.task_start_s[rows] - before_s, 0)
+    vm = schedule.task_vm[rows]
     usd = float(schedule.instance.offer_price_usd_per_s[schedule.vm_offer[vm]] @ idle_s)
     if usd <= _MUCH_WAITING * schedule.cost_usd:
         return ""
