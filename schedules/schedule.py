@@ -352,13 +352,14 @@ class Schedule:
 
 
 def busy_before(plan: Schedule) -> tuple[IntArray, IntArray]:
-    """Return the tasks by VMs and starts, and until when those before each keep its VM busy: it is ready by then."""
+    """Return the tasks by VMs and starts, and until when those before each keep its VM busy: the first, its boot."""
     rows = np.lexsort((plan.task_start_s, plan.task_vm))
     vm, end_s = plan.task_vm[rows], plan.task_end_s[rows]
     # The latest end so far on the same VM: ends of later VMs are raised above those of all before.
     raised = vm * (2 * int(np.abs(plan.task_end_s).max(initial=0)) + 1)
     busy_until_s = np.maximum.accumulate(raised + end_s) - raised
-    return rows, np.where(np.diff(vm, prepend=-1) > 0, plan.vm_ready_s[vm], np.roll(busy_until_s, 1))
+    begin_s = np.minimum(plan.vm_ready_s[vm], plan.task_start_s[rows])  # what runs already began before
+    return rows, np.where(np.diff(vm, prepend=-1) > 0, begin_s, np.roll(busy_until_s, 1))
 
 
 def with_new_names(plan: Schedule, taken: Collection[str]) -> Schedule:

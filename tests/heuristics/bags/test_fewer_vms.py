@@ -21,6 +21,7 @@ from spotbag.solvers.bags.solve import solve
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak_of
 from tests.helpers.tiny_instances import FAMILIES, tiny_billing, tiny_instance
+from tests.helpers.tiny_states import tiny_state
 
 
 def bag(*runtimes_s: int, vcpus: int = 1, memory_mb: float = 1, task: Any = None, **fields: Any) -> Instance:
@@ -142,6 +143,13 @@ def test_tiny_bags(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
         )
         for seed in range(12)
     ]
+    assert all(after <= before for before, after in found)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tiny_states(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs stays where it is."""
+    found = [compared(tiny_state(family, seed).replace(survive="none"), "search", monkeypatch) for seed in range(20)]
     assert all(after <= before for before, after in found)
 
 
