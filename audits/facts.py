@@ -213,6 +213,7 @@ class TypeFacts:
     speed: Fraction
     architecture: str | None
     run_time_key: str
+    setup_s: int = 0
     given: TypeFacts | None = None
 
     @property
@@ -430,6 +431,7 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
         credits=credits,
         speed=exact(entry.get("speed", 1)),
         architecture=entry.get("architecture"),
+        setup_s=int(entry.get("setup_s", 0)),
         run_time_key=without_zone(entry["name"], entry.get("zone")),
     )
 

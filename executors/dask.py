@@ -24,7 +24,7 @@ from ..instances.entries import Limits
 from ..instances.instance import Instance
 from ..schedules.schedule import Schedule, with_new_names
 from ..schedules.state import State
-from ..schedules.timing import require_no_dates
+from ..schedules.timing import require_no_dates, require_no_setups
 from ..schedules.vm_state import TaskOnVm, VmState, several
 from ..solvers.bags.replan import replan as plan_again
 from ..solvers.bags.warm_up import warm_up
@@ -195,6 +195,7 @@ class _Supervisor:
         if plan.instance.machines:
             raise InputError("plan", [Issue("", "begins from a state; a plan is carried out from its beginning")])
         _refuse_missing_commands(plan.instance, call is not None)
+        require_no_setups(plan.instance, "a run on a cluster")
         self.instance, self.tasks = plan.instance, set(plan.instance.task_ids)  # all that are to end
         self.rentable = True  # whether the bag offers as many VMs as any before it
         self.client = client
@@ -357,7 +358,8 @@ class _Supervisor:
         if bag is None or bag == self.instance:
             return False
         _refuse_missing_commands(bag, self.call is not None, "changes")
-        require_no_dates(bag, "a run on a cluster")
+        for require in (require_no_dates, require_no_setups):
+            require(bag, "a run on a cluster")
         now = _limits(bag)
         self.rentable &= all(now.get(which, -1) >= most for which, most in _limits(self.instance).items())
         self.rentable &= bag.limits.quotas == self.instance.limits.quotas

@@ -169,6 +169,8 @@ class VmType(Record):
         Of its processors. Tasks that ask for an architecture run only on types that state it.
     reserved_mb : float
         Of its memory, what tasks cannot have: the system's.
+    setup_s : int
+        Seconds after the boot before its first task, in which images are pulled and data staged: they are billed.
     zone : str, optional
         Of a pool, whose name is that of the type and of its zone, ``c6i.large@us-east-1a``; tasks have run times on
         the type.
@@ -186,6 +188,7 @@ class VmType(Record):
     burstable: Burstable | None = None
     architecture: Architecture | None = None
     reserved_mb: Annotated[float, Field(ge=0)] = 0.0
+    setup_s: Seconds = 0
     zone: Name | None = None
     zones: Annotated[dict[Name, Price], Field(min_length=1), FROZEN] | None = None
 

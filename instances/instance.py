@@ -670,17 +670,30 @@ class Instance(WholeDocument):
         return read_only(np.array([offer.price_usd_per_s for offer in self.offers]))
 
     @cached_property
+    def has_setups(self) -> bool:
+        """True if VMs of any type are set up after the boot."""
+        return any(vm_type.setup_s for vm_type in self.vm_types)
+
+    @cached_property
+    def ready_s(self) -> IntArray:
+        """Time from which a VM of each offer that is rented now can run tasks, shape (n_offers,)."""
+        return read_only(np.array([self.boot_overhead_s + offer.vm_type.setup_s for offer in self.offers]))
+
+    @cached_property
     def bills(self) -> tuple[Bill, ...]:
-        """Bill of a VM of each offer, by its cloud."""
+        """Bill of a VM of each offer from when it can run tasks, by its cloud."""
         return self.bills_of(self.offers)
 
     def bills_of(self, offers: Sequence[RentalOffer]) -> tuple[Bill, ...]:
-        """Bill of a VM of each of some offers."""
+        """Bill of a VM of each of some offers, from when it can run tasks: its setup is billed with each session."""
         if self.cloud is None and self.billing is None:
-            return tuple([Bill(offer.price_usd_per_s) for offer in offers])
+            return tuple([Bill(offer.price_usd_per_s, lead_s=offer.vm_type.setup_s) for offer in offers])
         from .clouds import cloud_of  # here, since not all ask for it
 
-        return tuple(map(cloud_of(self.cloud, self.billing).billing.bill, offers))
+        bills = map(cloud_of(self.cloud, self.billing).billing.bill, offers)
+        return tuple(
+            bill._replace(lead_s=bill.lead_s + offer.vm_type.setup_s) for bill, offer in zip(bills, offers, strict=True)
+        )
 
     @cached_property
     def rents(self) -> Rents:

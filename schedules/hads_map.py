@@ -149,7 +149,7 @@ class _MapReader:
             self.differing.append(
                 f"task {task} on {offer.vm_type.name}{mode}: {planned:g} s in the map, {duration} s here"
             )
-        start = int(interval.start) + instance.boot_overhead_s
+        start = int(interval.start) + int(instance.ready_s[offer.index])
         self.placed[task] = len(self.vm_offer) - 1, core, start, baseline
 
     def schedule(self, vm_ids: tuple[str, ...]) -> Schedule:
@@ -178,9 +178,9 @@ def format_hads_map(schedule: Schedule) -> str:
     """
     instance = schedule.instance
     _refuse_several_cores(instance)
-    ready = instance.boot_overhead_s
     cores: list[list[dict[str, Any]]] = [[{} for _ in range(vcpus)] for vcpus in schedule.vm_vcpus.tolist()]
     for task in np.argsort(schedule.task_start_s, kind="stable").tolist():
+        ready = int(schedule.vm_ready_s[schedule.task_vm[task]])
         interval = {"start": int(schedule.task_start_s[task]) - ready, "end": int(schedule.task_end_s[task]) - ready}
         cores[schedule.task_vm[task]][schedule.task_core[task]][str(task)] = interval
     instances = {}

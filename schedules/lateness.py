@@ -100,7 +100,7 @@ def relaxed(instance: Instance) -> Instance:
     one by one, where each takes longest.
     """
     seconds = np.where(instance.sustained_s < NEVER, instance.sustained_s, 0).max(axis=1, initial=0)
-    begin_s = max(instance.deadline_s, instance.boot_overhead_s, int(instance.running_end_s.max(initial=0)))
+    begin_s = max(instance.deadline_s, int(instance.ready_s.max()), int(instance.running_end_s.max(initial=0)))
     begin_s = max(begin_s, int(instance.machine_ready_s.max(initial=0)), int(instance.release_s.max(initial=0)))
     horizon_s = begin_s + int(seconds[instance.task_group[instance.open_tasks]].sum())
     wider = copy.copy(instance)
@@ -143,7 +143,7 @@ def lost_tasks(instance: Instance) -> list[LostTask]:
     """Return the groups of tasks to be placed that end in time on no VM that exists or may be rented, even alone."""
     seconds = instance.duration_s.min(axis=2)  # at full speed, where a mode is to be chosen
     rentable = np.array([offer.limit > 0 for offer in instance.offers])
-    begin_s = np.where(rentable, instance.boot_overhead_s, NEVER)
+    begin_s = np.where(rentable, instance.ready_s, NEVER)
     open_machines = instance.machine_open
     free_s = instance.machine_core_free_s.min(axis=1, initial=NEVER)[open_machines]
     np.minimum.at(begin_s, instance.machine_offer[open_machines], free_s)

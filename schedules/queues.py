@@ -35,7 +35,7 @@ class Queue:
 def timeline_of(instance: Instance, offer: RentalOffer, machine: int = -1) -> VmTimeline:
     """Return the cores and memory of a VM of which nothing is planned yet."""
     binds = not instance.memory_never_binds[offer.type_index]
-    ready_s = instance.boot_overhead_s if machine < 0 else int(instance.machine_ready_s[machine])
+    ready_s = int(instance.ready_s[offer.index]) if machine < 0 else int(instance.machine_ready_s[machine])
     timeline = VmTimeline(offer.vcpus, offer.memory_kb if binds else None, ready_s)
     if machine >= 0:
         running, ends = instance.running, instance.running_end_s

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from ..core.bill import begun_s
 from ..core.errors import input_error
 from ..core.quantities import FloatArray, IntArray
@@ -50,6 +48,25 @@ def require_no_dates(instance: Instance, what: str, way_out: str = "") -> None:
     )
 
 
+def require_no_setups(instance: Instance, what: str, way_out: str = "") -> None:
+    """Refuse an instance whose VMs are set up after the boot, for those who do not know it; see `require_no_dates`."""
+    if instance.has_setups:
+        which = first_names([vm_type.name for vm_type in instance.vm_types if vm_type.setup_s])
+        rule = f"has VM types with a setup_s ({which}), which {what} does not know: "
+        raise input_error(instance.name, rule + (way_out or "leave these out for it"))
+
+
+def require_known_to_rescues(instance: Instance) -> None:
+    """Refuse an instance with dates of tasks, or with VMs that are set up after the boot: no certificate knows them."""
+    for require in (require_no_dates, require_no_setups):
+        require(instance, "a certificate of survival", "with survive none (--survive none), plans know them")
+
+
+def time_zero_s(instance: Instance) -> int:
+    """Return the second from which searches and models count: new VMs have booted; the first if there are machines."""
+    return 0 if instance.machines else instance.boot_overhead_s
+
+
 class VmRents(NamedTuple):
     """Bills of the VMs of a plan, as arrays of shape (n_vms,).
 
@@ -77,7 +94,7 @@ def vm_rents(instance: Instance, vm_offer: IntArray, vm_machine: IntArray) -> Vm
     """Return the bills of VMs from their offers, and the machines that they are, or -1."""
     rents = instance.rents
     opening_usd, paid_s = rents.opening_usd[vm_offer], rents.paid_s[vm_offer]
-    ready_s = np.full(len(vm_offer), instance.boot_overhead_s, dtype=np.int64)
+    ready_s = instance.ready_s[vm_offer]
     paid_until_s, exists = ready_s + paid_s, vm_machine >= 0
     if exists.any():
         machine = vm_machine[exists]

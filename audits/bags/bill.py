@@ -83,13 +83,18 @@ def rules_of(instance: Instance) -> Rules:
 
 def sessions_of(instance: Instance, vms: Sequence[RentedVm]) -> list[Session]:
     """Sessions of the VMs of a plan, at the prices of their offers, or of machines that have one of their own."""
-    rules = rules_of(instance)
+    rules, boot_s = rules_of(instance), instance.boot_overhead_s
+    # A plan has VMs from when they are set up, and that is billed before.
     new = {
-        (vm_type.name, market): Session(rules, instance.boot_overhead_s, _usd_per_s(offer.price_usd_per_hour))
+        (vm_type.name, market): Session(
+            rules._replace(boot_s=rules.boot_s + vm_type.setup_s),
+            boot_s + vm_type.setup_s,
+            _usd_per_s(offer.price_usd_per_hour),
+        )
         for vm_type in instance.vm_types
         for market, offer in vm_type.offers.items()
     }
-    unknown = Session(rules, instance.boot_overhead_s)
+    unknown = Session(rules, boot_s)
     sessions = [new.get((vm.type, vm.market), unknown) for vm in vms]
     machines = {machine.id: machine for machine in instance.machines}
     for number, machine in [(number, machines[vm.id]) for number, vm in enumerate(vms) if vm.id in machines]:
@@ -97,7 +102,8 @@ def sessions_of(instance: Instance, vms: Sequence[RentedVm]) -> list[Session]:
         usd_per_s = sessions[number].usd_per_s if own_usd is None else _usd_per_s(own_usd)
         # A machine that launches, or gets ready later, begins a session then; one that is ready has begun it.
         later = machine.launching or machine.ready_s > 0
-        sessions[number] = Session(rules, from_s, usd_per_s, begins=later and machine.ready_s == from_s)
+        begins = later and machine.ready_s == from_s
+        sessions[number] = Session(sessions[number].rules, from_s, usd_per_s, begins)
     return sessions
 
 

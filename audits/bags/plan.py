@@ -242,7 +242,9 @@ class _Checker:
         self.vms = Vms(instance, plan, self.sizes_kb)
         self.numbers = {name: index for index, name in enumerate(plan.vm_names)}
         self.machines = {machine.id: machine for machine in instance.machines}
+        setups_s = [self.types[vm.type].setup_s if vm.type in self.types else 0 for vm in plan.vms]
         self.ready_s = np.full(len(plan.vm_names), instance.boot_overhead_s, dtype=np.int64)
+        self.ready_s[[self.numbers[vm.id] for vm in plan.vms]] += setups_s
         self.closed = np.zeros(len(plan.vm_names), dtype=bool)
         there = [(self.numbers[name], machine) for name, machine in self.machines.items() if name in self.numbers]
         for at, machine in there:

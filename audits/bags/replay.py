@@ -123,7 +123,7 @@ class PlanAudit(SecondsAudit):
                 self._find("plan", name, off, "cores", message)
             vm = self.planned[name] = PlannedVm(vm_type, market, [])
             for core, entries in enumerate(record["cores"][: vm_type.vcpus]):
-                free_s = self.facts.boot_s
+                free_s = self.facts.boot_s + vm_type.setup_s
                 for entry in entries:
                     free_s = self._read_planned(name, vm, core, entry, free_s)
         for name, book in self.tasks.items():
@@ -202,7 +202,8 @@ class PlanAudit(SecondsAudit):
         if vm.market == "spot" and not self.interrupts:
             message = f"{described(event)}: in the on-demand baseline, without hibernations, there are no spot VMs"
             self._find("vm", vm.name, 1, "VMs", message)
-        vm.first_start_uptime_s = 0 if planned else max(self.facts.migration_s - self.facts.boot_s, 0)
+        moved_s = 0 if planned else self.facts.migration_s - self.facts.boot_s
+        vm.first_start_uptime_s = max(moved_s, vm.type.setup_s)
         self.figures.on_demand_started += vm.market == "on-demand" and not planned
         self._check_limits(event, vm, planned)
         if vm.market == "spot" and self.interrupts and not self.day.requested(vm.name, vm.type.name) and not planned:

@@ -232,8 +232,8 @@ def worst_objective(instance: Instance) -> float:
     cost_weight, time_weight = objective_weights(instance)
     worst = time_weight * instance.deadline_s + held_objective(instance)
     for offer in usable_offers(instance):
-        seconds = instance.time_limit_s(offer.market) - instance.boot_overhead_s
         rents, k = instance.rents, offer.index
+        seconds = instance.time_limit_s(offer.market) - int(instance.ready_s[k])
         usd = rents.opening_usd[k] + offer.price_usd_per_s * begun_s(rents.block_s[k], seconds, rents.paid_s[k])
         worst += cost_weight * usd * min(offer.limit, instance.n_tasks)
     if instance.machines:

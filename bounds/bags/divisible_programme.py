@@ -29,7 +29,8 @@ class DivisibleProgramme(Programme):
         self.cost_weight, self.time_weight = objective_weights(instance)
         self.offers = usable_offers(instance)
         self.counts = instance.group_size.astype(float)
-        self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in self.offers]) - self.ready
+        self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in self.offers])
+        self.limits_s -= instance.ready_s[[offer.index for offer in self.offers]]
         self.work, self.able = self._work()
         self.price = self.cost_weight * least_usd_per_s(instance, self.offers)
         self.vms = np.array([float(min(offer.limit, instance.n_tasks)) for offer in self.offers])

@@ -71,7 +71,9 @@ def fractional_fleet(instance: Instance, most_vms: IntArray | None = None) -> Fr
     counts = instance.open_size.astype(float)
     most = np.array([min(offer.limit, instance.n_tasks) for offer in offers], dtype=np.int64)
     limits = (most if most_vms is None else most_vms).astype(float)
-    last = np.array([instance.time_limit_s(offer.market) - boot for offer in offers], dtype=float)
+    last = np.array(
+        [instance.time_limit_s(offer.market) - instance.ready_s[offer.index] for offer in offers], dtype=float
+    )
     end = n_used  # columns: seconds of each offer, the makespan, and then the tasks by group and offer
     able = durations < NEVER
     group, used = np.nonzero(able)

@@ -13,7 +13,7 @@ from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.queues import Queue, queues_of_schedule
 from ...schedules.schedule import Schedule, plan_of_places
-from ...schedules.timing import objective_weights, vm_rents
+from ...schedules.timing import objective_weights, time_zero_s, vm_rents
 from .core_loads import bills_of, latest_ends_s
 
 if TYPE_CHECKING:
@@ -150,13 +150,12 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
         vm_tasks[vm, : vm_count[vm]] = queue.tasks
         task_vm[queue.tasks] = vm
     cost_weight, time_weight = objective_weights(instance)
-    boot_s = instance.boot_overhead_s
-    zero_s = 0 if instance.machines else boot_s
+    zero_s = time_zero_s(instance)
     rents = vm_rents(instance, vm_offer, vm_machine)
     prices, vm_bill = bills_of(rents, cost_weight, zero_s)
     vm_free = rents.paid_until_s - zero_s
     binds = ~instance.memory_never_binds
-    core_start = np.full((n_vms, int(vm_vcpus.max())), boot_s - zero_s)
+    core_start = np.repeat(rents.ready_s[:, None] - zero_s, int(vm_vcpus.max()), axis=1)
     held_kb, core_runs = np.zeros_like(core_start), np.full_like(core_start, 3)
     exists = np.flatnonzero(vm_machine >= 0)
     if len(exists):
@@ -202,7 +201,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
             vm_bill=vm_bill,
         ),
         credit_price=_CREDIT_SECONDS * (time_weight + float(prices.max())),
-        offset=(0.0 if instance.machines else time_weight * boot_s) - float(prices @ vm_free),
+        offset=time_weight * zero_s - float(prices @ vm_free),
         zero_s=zero_s,
         plan=AssignmentState(
             tasks=vm_tasks,

@@ -116,8 +116,8 @@ class _FirstFit:
 
     def __init__(self, instance: Instance, moment_s: int) -> None:
         self.instance = instance
-        self.ready_s = instance.boot_overhead_s
         self.offers = [offer for offer in instance.offers if offer.limit]
+        self.ready_s = instance.ready_s[[offer.index for offer in self.offers]].tolist()
         self.limits_s = [min(instance.time_limit_s(offer.market), moment_s) for offer in self.offers]
         self.left = VmsLeft(instance)
         self.durations = instance.sustained_s[:, [offer.index for offer in self.offers]]
@@ -138,7 +138,7 @@ class _FirstFit:
             durations = self.durations[group]
             found = self._first_rented(durations, memory_kb[group])
             if found is None and self._rent(cheapest[group], durations, memory_kb[group]):
-                found = len(self.timelines) - 1, self.ready_s
+                found = len(self.timelines) - 1, self.timelines[-1].earliest_core_s
             if found is None:
                 return None
             task_vm[task], start_s[task] = vm, start = found
@@ -164,7 +164,7 @@ class _FirstFit:
         """Rent a VM of the first of some offers on which a task ends in time."""
         for k in offers:
             offer = self.offers[k]
-            late = self.ready_s + int(durations[k]) > self.limits_s[k]
+            late = self.ready_s[k] + int(durations[k]) > self.limits_s[k]
             if late or self.left.of(offer.index) <= 0 or need_kb > offer.memory_kb:
                 continue
             self.left.take(offer.index)
@@ -173,7 +173,7 @@ class _FirstFit:
                 self.column = np.concatenate([self.column, np.zeros_like(self.column)])
                 self.latest_free_s = np.concatenate([self.latest_free_s, np.zeros_like(self.latest_free_s)])
             memory_kb = None if self.instance.memory_never_binds[offer.type_index] else offer.memory_kb
-            self.timelines.append(VmTimeline(offer.vcpus, memory_kb, self.ready_s))
+            self.timelines.append(VmTimeline(offer.vcpus, memory_kb, self.ready_s[k]))
             self.column[vm] = k
             return True
         return False

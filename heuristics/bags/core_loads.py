@@ -19,7 +19,7 @@ from ...instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...instances.instance import Instance
 from ...models.bags.task_classes import usable_offers
 from ...schedules.schedule import Schedule, plan_of_places
-from ...schedules.timing import VmRents, objective_weights, vm_rents
+from ...schedules.timing import VmRents, objective_weights, time_zero_s, vm_rents
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cores, CoreState, Objective, Rescue
@@ -40,7 +40,7 @@ GONE, NEW = range(-2, 0)
 class CoreLoads:
     """VMs, their cores, and the tasks on each core.
 
-    Times count from the moment the VMs are ready; if there are machines, from second 0.
+    Times count from `time_zero_s`: from the end of the boot; if there are machines, from second 0.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class CoreLoads:
     @property
     def zero_s(self) -> int:
         """The second from which times count."""
-        return 0 if self.instance.machines else self.instance.boot_overhead_s
+        return time_zero_s(self.instance)
 
     def value(self) -> float:
         """Objective, and the penalty for whatever ends too late."""
@@ -308,10 +308,11 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
         return None
     vms = rentable_vms(instance, bound.offers)
     vcpus = np.array([offer.vcpus for offer in offers])
-    limits = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
+    ready_s = instance.ready_s[bound.offers]
+    limits = np.array([instance.time_limit_s(offer.market) for offer in offers]) - ready_s
     level = np.maximum(np.minimum(np.minimum(bound.end_s, bound.level_s), limits * filled), 1.0)
     level = core_level_s(instance, bound.offers, level)
-    room = vms * vcpus * level + _room_of_machines(instance, bound.offers, instance.boot_overhead_s + level)
+    room = vms * vcpus * level + _room_of_machines(instance, bound.offers, ready_s + level)
     column = _columns(bound.task_price(instance), table, groups, room)
     seconds = table[groups, column]
     work = np.bincount(column, weights=seconds, minlength=len(offers))
@@ -500,12 +501,12 @@ def full_speed(instance: Instance) -> FloatArray:
     counts (`end_says_all`) they are a matter of loads, and full speed is no worse but for roundings.
     """
     result = np.tile([np.inf, 1.0], (len(instance.offers), 1))
-    for offer in [] if instance.machines else usable_offers(instance):
+    for offer in [] if instance.machines or instance.has_setups else usable_offers(instance):
         burstable = offer.vm_type.burstable
         if burstable is not None and burstable.credits_per_hour > 0:
             from ...models.bags.cpu_credits import end_says_all  # here, since few bags have any
 
-            horizon_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
+            horizon_s = instance.time_limit_s(offer.market) - int(instance.ready_s[offer.index])
             if end_says_all(offer, horizon_s):
                 at_start = SECONDS_PER_CREDIT * min(burstable.initial_credits, burstable.credit_cap)
                 result[offer.index] = at_start, burstable.credits_per_hour / SECONDS_PER_CREDIT
@@ -567,15 +568,14 @@ def _room_of_machines(instance: Instance, indices: IntArray, until_s: FloatArray
 def _limits_s(instance: Instance, offers: IntArray) -> IntArray:
     """Latest end on each offer, from where times count."""
     ends = [instance.time_limit_s(instance.offers[index].market) for index in offers.tolist()]
-    return np.array(ends, dtype=np.int64) - (0 if instance.machines else instance.boot_overhead_s)
+    return np.array(ends, dtype=np.int64) - time_zero_s(instance)
 
 
 def latest_ends_s(instance: Instance, offers: IntArray) -> IntArray:
     """Latest end of each task on each offer, from where times count; nothing if that of the VMs says it all."""
     if not (instance.leaves_time or instance.has_dates):
         return np.zeros((0, 0), dtype=np.int64)
-    from_s = 0 if instance.machines else instance.boot_overhead_s
-    return np.ascontiguousarray(instance.latest_end_s[:, offers][instance.task_group].T) - from_s
+    return np.ascontiguousarray(instance.latest_end_s[:, offers][instance.task_group].T) - time_zero_s(instance)
 
 
 def rescue_of(instance: Instance, indices: IntArray, groups: IntArray) -> Rescue:
@@ -614,8 +614,8 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
                 left -= weights[k] * (retained[k] - opened[k])
     vm_column = np.repeat(np.arange(len(offers)), retained)
     vm_machine = np.full(len(vm_column), -1)
-    first_s = instance.boot_overhead_s if instance.machines else 0
-    core_start = np.full(int(vcpus[vm_column].sum()), first_s)
+    zero_s = time_zero_s(instance)
+    core_start = np.repeat(instance.ready_s[indices] - zero_s, vcpus * retained)
     if instance.machines:
         machines, columns = _machines(instance, indices)
         vm_column, vm_machine = np.concatenate([vm_column, columns]), np.concatenate([vm_machine, machines])
@@ -624,7 +624,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
     core_vm = np.repeat(np.arange(len(vm_column)), vcpus[vm_column])
     rescue = rescue_of(instance, indices, instance.task_group)
     rents = vm_rents(instance, indices[vm_column], vm_machine)
-    vm_price, vm_bill = bills_of(rents, cost_weight, instance.boot_overhead_s - first_s)
+    vm_price, vm_bill = bills_of(rents, cost_weight, zero_s)
     return CoreLoads(
         instance=instance,
         durations=durations,
@@ -636,7 +636,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         vm_machine=vm_machine,
         core_start=core_start,
         vm_price=vm_price,
-        vm_free=rents.paid_until_s - (instance.boot_overhead_s - first_s),
+        vm_free=rents.paid_until_s - zero_s,
         vm_bill=vm_bill,
         vm_limit=_limits_s(instance, indices)[vm_column],
         latest=latest_ends_s(instance, indices),
@@ -646,7 +646,7 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         load=core_start.copy(),
         late=np.zeros(len(core_vm), dtype=np.int64),
         taken=np.zeros(len(rescue.most_s), dtype=np.int64),
-        vm_end=rents.ready_s - (instance.boot_overhead_s - first_s),
+        vm_end=rents.ready_s - zero_s,
         time_weight=time_weight,
         penalty=20 * (time_weight + float(prices.max(initial=0.0)) * len(vm_column)),
         task_penalty=float((prices / vcpus).max(initial=0.0)) + time_weight,

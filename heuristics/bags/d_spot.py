@@ -61,7 +61,7 @@ def d_spot_warning(given: Instance, resolved: Instance) -> str:
     if given.d_spot_s is not None or resolved.d_spot_s is None or resolved.machines:
         return ""
     spot = spot_offers(resolved)
-    shortest = int(resolved.duration_s[:, spot].min()) + resolved.boot_overhead_s
+    shortest = int((resolved.duration_s[:, spot].min(axis=(0, 2)) + resolved.ready_s[spot]).min())
     if shortest <= resolved.d_spot_s:
         return ""
     return (

@@ -76,6 +76,7 @@ class _Search:
     def __init__(self, instance: Instance, until: float) -> None:
         self.instance, self.until = instance, until
         self.dollar, self.second = objective_weights(instance)
+        self.ready_s = instance.ready_s.tolist()
         self.price, self.opening, self.paid_s, self.block_s = (of_offer.tolist() for of_offer in instance.rents)
         self.unit_usd = max(*self.price, 1e-300)
         self.latest_s = instance.latest_end_s[0].tolist()
@@ -109,7 +110,7 @@ class _Search:
 
     def _places(self, task: int, last: _Place) -> Iterator[_Place]:
         """Places for a task, one of those that are alike."""
-        boot_s, first_new = self.instance.boot_overhead_s, len(self.instance.machines)
+        first_new = len(self.instance.machines)
         left = VmsLeft(self.instance)
         for vm in last.vms:
             if vm.number >= first_new:
@@ -118,8 +119,8 @@ class _Search:
             _Vm(
                 first_new + len(last.vms),
                 offer.index,
-                (boot_s,) * min(offer.vcpus, len(self.tasks)),
-                boot_s + self.paid_s[offer.index],
+                (self.ready_s[offer.index],) * min(offer.vcpus, len(self.tasks)),
+                self.ready_s[offer.index] + self.paid_s[offer.index],
                 self.opening[offer.index],
             )
             for offer in self.rentable

@@ -268,7 +268,7 @@ class _Fleet:
             rented = sum(
                 self.rented[other.index] for other in self.instance.offers if other.type_index == offer.type_index
             )
-        ready = self.instance.boot_overhead_s
+        ready = int(self.instance.ready_s[offer.index])
         full = rented >= offer.limit or self.left.of(offer.index) <= 0
         if full or ready + self.tested_s[group, offer.index] >= self._limit_s(offer):
             return False
@@ -285,7 +285,7 @@ class _Fleet:
     def _add_vm(self, offer: RentalOffer) -> int:
         vm = len(self.vm_offer)
         memory_kb = None if self.instance.memory_never_binds[offer.type_index] else offer.memory_kb
-        ready = self.instance.boot_overhead_s
+        ready = int(self.instance.ready_s[offer.index])
         self.timelines.append(VmTimeline(offer.vcpus, memory_kb, ready))
         self.vm_offer.append(offer.index)
         vms = self.vms_of[offer.index]
@@ -337,7 +337,7 @@ class _Fleet:
 
     def _obstacle(self, offer: RentalOffer, group: int) -> str:
         """Why no new VM of an offer takes a task; empty if one does."""
-        end = self.instance.boot_overhead_s + int(self.tested_s[group, offer.index])
+        end = int(self.instance.ready_s[offer.index] + self.tested_s[group, offer.index])
         limit = self._limit_s(offer)
         if end >= NEVER:
             need_mb = self.instance.tasks[group].memory_mb

@@ -107,13 +107,17 @@ def first_plan(instance: Instance) -> Outcome:
 
 
 class _Lanes(NamedTuple):
-    """Ways to use the VMs of each offer: the number of lanes, and seconds, latest end and price of a task there."""
+    """Ways to use the VMs of each offer: the number of lanes, and seconds, latest end and price of a task there.
+
+    Times count from when VMs of the way can run tasks, which is so many seconds after the boot.
+    """
 
     offers: list[RentalOffer]
     n_lanes: IntArray
     seconds: IntArray
     latest: IntArray
     price: FloatArray
+    setup_s: IntArray
 
 
 def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Schedule | None:
@@ -182,7 +186,7 @@ def _lanes(instance: Instance, bound: DivisibleBound | None) -> _Lanes:
             allowed.append(most >= width)
     if not offers:
         nothing = np.zeros((0, 0), dtype=np.int64)
-        return _Lanes([], nothing, nothing, nothing, nothing.astype(float))
+        return _Lanes([], nothing, nothing, nothing, nothing.astype(float), nothing)
     indices = [offer.index for offer in offers]
     seconds = np.where(np.array(allowed).T, instance.sustained_s[:, indices], NEVER)
     of_vm = np.array([[offer.price_usd_per_s for offer in offers]])
@@ -190,19 +194,21 @@ def _lanes(instance: Instance, bound: DivisibleBound | None) -> _Lanes:
         column = np.searchsorted(bound.offers, indices)
         of_vm = bound.second_price(instance)[:, column] * np.array([offer.vcpus for offer in offers])
     price = of_vm / np.array(n_lanes)
-    latest = instance.latest_end_s[:, indices] - instance.boot_overhead_s
+    ready_s = instance.ready_s[indices]
+    latest = instance.latest_end_s[:, indices] - ready_s
     of_task = np.where(seconds < NEVER, seconds, 0) * price
     if bound is not None and len(bound.again_price):
         of_task = of_task + bound.again_price[:, column]
     of_task = np.where(seconds < NEVER, of_task, np.inf)
-    return _Lanes(offers, np.array(n_lanes, dtype=np.int64), np.ascontiguousarray(seconds), latest, of_task)
+    setup_s = ready_s - instance.boot_overhead_s
+    return _Lanes(offers, np.array(n_lanes, dtype=np.int64), np.ascontiguousarray(seconds), latest, of_task, setup_s)
 
 
 def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
-    """Plan so that all ends by a moment, from when VMs are ready."""
+    """Plan so that all ends by a moment, from when VMs have booted."""
     from .start_kernel import Room, place_early
 
-    latest = np.minimum(lanes.latest, moment_s)
+    latest = np.minimum(lanes.latest, moment_s - lanes.setup_s)
     groups = instance.task_group
     able = lanes.seconds < NEVER
     first = latest.max(axis=1, where=able, initial=0)
@@ -241,7 +247,8 @@ def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
     start = before - np.repeat(before[begins], np.diff(np.append(begins, len(order))))
     task_vm, task_core, task_start = (np.empty(len(order), dtype=np.int64) for _ in range(3))
     tasks = order[by_lane]
-    task_vm[tasks], task_core[tasks], task_start[tasks] = vm[by_lane], core[by_lane], start + instance.boot_overhead_s
     vm_offer = np.repeat(indices, opened)
+    task_vm[tasks], task_core[tasks] = vm[by_lane], core[by_lane]
+    task_start[tasks] = start + instance.ready_s[vm_offer[vm[by_lane]]]
     baseline = instance.offer_is_burstable[vm_offer][task_vm]
     return Schedule(instance, vm_offer, task_vm, task_core, task_start, baseline)

@@ -77,7 +77,8 @@ class _Rent:
         self.core_price = bound.core_price
         self.vcpus = np.array([offer.vcpus for offer in offers])
         self.price = np.array([offer.price_usd_per_s for offer in offers]) * objective_weights(instance)[0]
-        level = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
+        last_s = np.array([instance.time_limit_s(offer.market) for offer in offers])
+        level: FloatArray = (last_s - instance.ready_s[bound.offers]).astype(float)
         level = np.where(instance.offer_is_spot[bound.offers], filled * level, level)
         level = core_level_s(instance, bound.offers, np.minimum(level, bound.level_s))
         self.level = np.maximum(level, 1).astype(np.int64)

@@ -139,7 +139,7 @@ class _Vm:
         assert rules is not None, "others have no credits"
         self.credits, since_s = min(rules.initial_credits, rules.credit_cap), 0
         if machine < 0:
-            return instance.boot_overhead_s
+            return int(instance.ready_s[self.offer.index])
         known = instance.machines[machine].credits
         if known is not None:
             self.credits = min(known, rules.credit_cap)

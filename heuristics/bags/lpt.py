@@ -92,9 +92,9 @@ class LongestFirst:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self.ready = instance.boot_overhead_s
         self.offers = [offer for offer in instance.offers if offer.limit]
         self.indices = np.array([offer.index for offer in self.offers], dtype=np.int64)
+        self.ready_s = instance.ready_s[self.indices].tolist()
         self.durations = instance.sustained_s[:, self.indices]
         shortest = self.durations.min(axis=1, initial=NEVER)
         self.order = np.argsort(-shortest[instance.task_group], kind="stable")
@@ -157,7 +157,7 @@ class LongestFirst:
         return not self.instance.memory_never_binds[self.offers[k].type_index]
 
     def _timeline(self, k: int) -> VmTimeline:
-        return VmTimeline(self.offers[k].vcpus, self.offers[k].memory_kb if self._binds(k) else None, self.ready)
+        return VmTimeline(self.offers[k].vcpus, self.offers[k].memory_kb if self._binds(k) else None, self.ready_s[k])
 
     def _place_by_free_core(
         self, column: IntArray, limits_s: FloatArray, places: _Places, check_limit: Callable[[], None]
@@ -168,7 +168,7 @@ class LongestFirst:
         """
         heaps: list[list[tuple[int, int, int]]] = [[] for _ in self.offers]
         for vm, k in enumerate(column.tolist()):
-            heaps[k] += [(self.ready, vm, core) for core in range(self.offers[k].vcpus)]
+            heaps[k] += [(self.ready_s[k], vm, core) for core in range(self.offers[k].vcpus)]
         limits = limits_s.tolist()
         durations = self.durations.tolist()
         open_columns = [k for k, heap in enumerate(heaps) if heap]
@@ -196,7 +196,7 @@ class LongestFirst:
         """Place all tasks where memory may bind; whether they found a place in time."""
         instance = self.instance
         timelines = [self._timeline(k) for k in column.tolist()]
-        free = np.full(len(column), self.ready, dtype=np.int64)
+        free = np.array(self.ready_s, dtype=np.int64)[column]
         limits = limits_s[column].tolist()
         memory_free = [not self._binds(k) for k in column.tolist()]
         task_vm, task_core, start_s = places

@@ -24,7 +24,7 @@ from ...schedules.documents import Survival
 from ...schedules.documents import SurvivalVerdict as Verdict
 from ...schedules.plan_text import NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule
-from ...schedules.timing import require_no_dates
+from ...schedules.timing import require_known_to_rescues
 from .core_loads import LARGE_TASKS, MOST_PLACES
 from .rescue_questions import Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
 from .rescue_rules import DONE, FAILED, MOST_TYPES, PackedVmRow, PlaceRow
@@ -312,7 +312,7 @@ _rescuers: WeakKeyDictionary[Schedule, _Rescuer] = WeakKeyDictionary()
 
 def _rescuer(schedule: Schedule) -> _Rescuer:
     """Return the questions about the rescues of a plan; kept as long as the plan is."""
-    require_no_dates(schedule.instance, "a certificate of survival")
+    require_known_to_rescues(schedule.instance)
     if schedule not in _rescuers:
         _rescuers[schedule] = _Rescuer(schedule)
     return _rescuers[schedule]

@@ -249,7 +249,7 @@ def bursting_pays(instance: Instance) -> bool:
         if offer.burstable:
             from ...models.bags.cpu_credits import credit_rules, full_speed_possible  # here, since few bags have any
 
-            horizon_s = instance.time_limit_s(offer.market) - instance.boot_overhead_s
+            horizon_s = instance.time_limit_s(offer.market) - int(instance.ready_s[offer.index])
             if full_speed_possible(instance, offer, credit_rules(offer, horizon_s), horizon_s).any():
                 return True
     return False

@@ -205,6 +205,8 @@ def hads_files(instance: Instance) -> HadsFiles:
     warnings: list[str] = []
     if instance.has_dates:
         raise SpotbagError("HADS files have no place for a ready_s or a deadline_s of a task; leave these out for them")
+    if instance.has_setups:
+        raise SpotbagError("HADS files have no place for the setup_s of a VM type; leave these out for them")
     if not instance.in_market.all():
         raise SpotbagError("HADS files have no place for the markets of a task; leave these out for them")
     if any(vm_type.gflops is None and vm_type.burstable is None for vm_type in instance.vm_types):

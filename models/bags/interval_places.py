@@ -21,7 +21,7 @@ from ...core.wording import counted
 from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
-from ...schedules.timing import held_objective, objective_weights
+from ...schedules.timing import held_objective, objective_weights, time_zero_s
 from .configurations import ConfigurationBound
 from .cpu_credits import CreditRole, credit_role, full_speed_possible, solver_credit_rules
 from .task_classes import usable_offers
@@ -199,18 +199,18 @@ class Choices:
         switches: IntervalSwitches,
     ) -> None:
         self.instance = instance
-        self.zero_s = 0 if instance.machines else instance.boot_overhead_s
+        self.zero_s = time_zero_s(instance)
         latest_s, barred = instance.deadline_s, np.zeros((len(instance.tasks), len(instance.offers)), dtype=bool)
         if bound is not None and start is not None and switches.fixing:
             latest_s = bound.latest_makespan_s(instance, start.objective)
             barred = bound.barred(instance, start.objective)
         self.last_s = latest_s - self.zero_s
         self._at_most = math.inf if start is None or not switches.fixing else start.objective
-        ready_s = instance.boot_overhead_s
+        ready_s = instance.ready_s.tolist()
         rented = usable_offers(instance)
         paid_s, opening_usd = instance.rents.paid_s.tolist(), instance.rents.opening_usd.tolist()
         self.kinds = [
-            self._kind(offer, (), ready_s, latest_s, ~barred[:, k], paid_s[k], opening_usd[k])
+            self._kind(offer, (), ready_s[k], latest_s, ~barred[:, k], paid_s[k], opening_usd[k])
             for k, offer in ((offer.index, offer) for offer in rented)
         ]
         self.kinds += self._machines(latest_s)

@@ -30,7 +30,7 @@ def least_usd_per_s(instance: Instance, offers: Sequence[RentalOffer], *, shared
     usd, opening_usd, paid_s, _ = (of_offer[indices] for of_offer in instance.rents)
     if not opening_usd.any():
         return np.asarray(usd)
-    last_s = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.boot_overhead_s
+    last_s = np.array([instance.time_limit_s(offer.market) for offer in offers]) - instance.ready_s[indices]
     seconds = instance.duration_s[:, indices, FULL_SPEED]
     work = np.where(seconds <= last_s, seconds, 0) * instance.open_size[:, None]
     most_s = work.sum(axis=0).astype(float)

@@ -49,8 +49,10 @@ class TaskClasses:
 
 def usable_offers(instance: Instance) -> list[RentalOffer]:
     """Rentable offers on which there is time to run some task."""
-    ready = instance.boot_overhead_s
-    return [offer for offer in instance.offers if offer.limit and instance.time_limit_s(offer.market) > ready]
+    ready_s = instance.ready_s.tolist()
+    return [
+        offer for offer in instance.offers if offer.limit and instance.time_limit_s(offer.market) > ready_s[offer.index]
+    ]
 
 
 def offers_of_vms(instance: Instance) -> list[RentalOffer]:

@@ -278,7 +278,11 @@ def _spot_cores(schedule: Schedule, time_of: Mapping[int, Sequence[tuple[int, in
         more = min(max(left.of(index), 0), len(times) - vm_offer.count(index))
         vm_offer += [index] * more
         left.take(index, more)
-    ends_s = {vm: [boot_s] * instance.offers[index].vcpus for vm, index in enumerate(vm_offer) if index in full_speed}
+    ends_s = {
+        vm: [int(instance.ready_s[index])] * instance.offers[index].vcpus
+        for vm, index in enumerate(vm_offer)
+        if index in full_speed
+    }
     columns = schedule.task_vm.tolist(), schedule.task_core.tolist(), schedule.task_end_s.tolist()
     for vm, core, end_s in zip(*columns, strict=True):
         if vm in ends_s:

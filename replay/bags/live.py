@@ -19,7 +19,7 @@ from ...schedules import events
 from ...schedules.events import Draft, Event, wrong_state
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
-from ...schedules.timing import require_no_dates, with_free_slots
+from ...schedules.timing import require_no_dates, require_no_setups, with_free_slots
 from ...schedules.vm_state import VmState
 from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from ..policies import Given
@@ -136,7 +136,8 @@ class LivePolicy:
         SpotbagError
             If the plan cannot be carried out, or is one from a state.
         """
-        require_no_dates(plan.instance, "a live policy", "plan anew by replan, which does, whenever something happens")
+        for require in (require_no_dates, require_no_setups):
+            require(plan.instance, "a live policy", "plan anew by replan, which does, whenever something happens")
         plan = checked(plan)
         plan.demand_possible()
         made = KIND.single(policy, 0)(0)

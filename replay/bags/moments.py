@@ -86,7 +86,7 @@ def request_plan(r: Rows) -> None:
     for k in range(r.n_queues):
         queue = r.queues[k]
         if queue.core == 0:
-            v = request(r, queue.offer, 0)
+            v = request(r, queue.offer, r.offers[queue.offer].setup_s)
         slot = r.cores[v][queue.core]
         slot.first, slot.last = queue.first, queue.last
         r.vms[v].n_left += queue.tasks

@@ -40,6 +40,8 @@ def offer_table(instance: Instance) -> Any:
         entry["type"], entry["spot"], entry["vcpus"] = offer.type_index, offer.market == "spot", offer.vcpus
         entry["sustained"] = sustained_mode(offer)
         entry["usd_per_hour"] = entry["now_usd_per_hour"] = offer.price_usd_per_hour
+        entry["setup_s"] = setup_s = offer.vm_type.setup_s
+        entry["moved_start_s"] = max(instance.migration_overhead_s - instance.boot_overhead_s, setup_s)
         entry["price_class"] = by_price.index(offer.price_usd_per_hour)
         if not instance.memory_never_binds[offer.type_index]:
             entry["memory_kb"] = offer.memory_kb
@@ -378,7 +380,7 @@ class PlanTables:
             "n_queues": len(queues),
             "unfinished": instance.n_tasks,
             "boot_overhead_s": instance.boot_overhead_s,
-            "start_overhead_s": max(instance.boot_overhead_s, instance.migration_overhead_s),
+            "start_overhead_s": max(int(instance.ready_s.max()), instance.migration_overhead_s),
             "cycle_s": instance.allocation_cycle_s,
             "deadline_s": instance.deadline_s,
             "takes_checkpoints": int(work.takes_checkpoints),

@@ -63,7 +63,8 @@ class OfferRow:
 
     ``memory_kb`` is `NONE` where it never binds; ``rented`` counts VMs that are not terminated; its limits are some of
     `Rows.members`, one after the other. ``stamp`` says which question the least that tasks ask of it is the answer to;
-    its VMs are a heap within `Rows.places`. The fields of a `Bill` are those of its own.
+    its VMs are a heap within `Rows.places`. The fields of a `Bill` are those of its own. Tasks of the plan start
+    ``setup_s`` after the boot at the earliest, those that are moved to a new VM ``moved_start_s`` after it.
     """
 
     type: int = 0
@@ -87,6 +88,8 @@ class OfferRow:
     least_s: int = 0
     free_until_s: int = 0
     lead_s: int = 0
+    setup_s: int = 0
+    moved_start_s: int = 0
     usd_per_hour: float = 0.0
     now_usd_per_hour: float = 0.0
     baseline: float = 1.0

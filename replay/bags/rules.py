@@ -694,8 +694,8 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
 
 
 def start_vm(r: Rows, offer_index: int) -> int:
-    """Request a VM during the day; tasks moved to it start after `start_overhead_s`."""
-    v = request(r, offer_index, r.start_overhead_s - r.boot_overhead_s)
+    """Request a VM during the day; tasks moved to it start after the longer of migration, and boot and setup."""
+    v = request(r, offer_index, r.offers[offer_index].moved_start_s)
     r.on_demand_started += not r.offers[offer_index].spot
     return v
 

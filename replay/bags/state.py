@@ -374,7 +374,8 @@ class ReplayState(Rows):
     now_s : int
         Time of the last event.
     start_overhead_s : int
-        From the request of a new VM until a migrated task runs on it: the longer of booting and migration.
+        From the request of a new VM until a migrated task runs on it: the longer of migration, and booting with the
+        longest setup of a type.
     unfinished : int
         Tasks that are not finished.
     last_finish_s : int
@@ -591,7 +592,7 @@ class ReplayState(Rows):
                     type=vm.offer.vm_type.name,
                     market=vm.offer.market,
                     status="draining" if vm.draining else _STATUS[vm.state],
-                    ready_s=vm.ready_s if vm.session_s is None else vm.session_s,
+                    ready_s=self._ready_s(vm),
                     paid_until_s=self._paid_until_s(vm),
                     price_usd_per_hour=self.offers[vm.offer_index].now_usd_per_hour,
                     credits=None if vm.burstable is None else vm.credits(self.now_s),
@@ -607,6 +608,11 @@ class ReplayState(Rows):
             vms=tuple(vms),
             gone=tuple([vm.name for vm in self.vms if vm.state == TERMINATED]),
         )
+
+    def _ready_s(self, vm: Vm) -> int:
+        """When a VM is, or was, ready to run tasks in its present session, of which the setup is a part."""
+        since_s, setup_s = vm.ready_s if vm.session_s is None else vm.session_s, vm.offer.vm_type.setup_s
+        return max(since_s, vm.zero_s + setup_s, min(since_s + setup_s, self.now_s))
 
     def _paid_until_s(self, vm: Vm) -> float | None:
         """Until when the present session of a VM is paid by the day's billing; None if that is not beyond now."""

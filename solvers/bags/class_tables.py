@@ -83,8 +83,10 @@ def require_few_count_vectors(instance: Instance) -> TaskClasses:
     Raises
     ------
     ModelRefusal
-        If there are too many count vectors.
+        If there are too many count vectors, or VMs are set up after the boot.
     """
+    if instance.has_setups:
+        raise ModelRefusal(f"{_NAME} knows no setup_s of VM types; 'search' and 'interval' do")
     classes = task_classes(instance)
     _refuse_beyond(
         MOST_COUNT_VECTORS, count_vectors(classes), "count vectors", f"{len(classes.size)} classes of identical tasks"

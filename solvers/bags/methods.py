@@ -59,6 +59,8 @@ class MethodEntry:
         Whether it plans from a state: with VMs that exist, and tasks that run on them.
     dates : bool
         Whether it knows tasks that have a release or a deadline of their own.
+    setups : bool
+        Whether it knows VMs that are set up after the boot, some longer than others.
     plugin : str
         What messages call it, if it is not built in.
     distribution : str
@@ -77,6 +79,7 @@ class MethodEntry:
     published: bool = False
     machines: bool = False
     dates: bool = False
+    setups: bool = True
     plugin: str = ""
     distribution: str = ""
     given: Method | None = None
@@ -105,7 +108,8 @@ class MethodEntry:
         Raises
         ------
         ModelRefusal
-            If VMs exist already, and the method knows new ones only; or if tasks have dates, and it knows none.
+            If VMs exist already, and the method knows new ones only; if tasks have dates, or VM types a setup, and it
+            knows none.
         """
         if instance.machines and not self.machines:
             able = ", ".join(name for name, method in METHODS.items() if method.machines)
@@ -115,6 +119,9 @@ class MethodEntry:
             raise ModelRefusal(
                 f"{self.name} knows no ready_s and no deadline_s of tasks; where tasks have some, these plan: {able}"
             )
+        if instance.has_setups and not self.setups:
+            able = ", ".join(name for name, method in METHODS.items() if method.setups)
+            raise ModelRefusal(f"{self.name} knows no setup_s of VM types; where types have one, these plan: {able}")
 
     def run(self, instance: Instance, options: Any, run: Run) -> Outcome:
         """Make a plan of an instance with D_spot set.
@@ -229,6 +236,7 @@ METHODS: dict[str, MethodEntry] = {
             "any instance of up to about 20,000 tasks",
             seeded=True,
             published=True,
+            setups=False,
         ),
         MethodEntry(
             "search",
@@ -249,6 +257,7 @@ METHODS: dict[str, MethodEntry] = {
             "few classes of identical tasks, memory that never binds; burstable VMs as a relaxation",
             True,
             True,
+            setups=False,
         ),
         MethodEntry(
             "class-programme",
@@ -258,6 +267,7 @@ METHODS: dict[str, MethodEntry] = {
             "few classes of identical tasks, or few tasks; more where the cost alone counts (burstable VMs there as a "
             "relaxation); memory that never binds; credits that count at the end",
             True,
+            setups=False,
         ),
         MethodEntry(
             "columns",
@@ -267,6 +277,7 @@ METHODS: dict[str, MethodEntry] = {
             "up to 250 classes, few tasks to a VM, memory that binds; burstable VMs as a relaxation",
             True,
             True,
+            setups=False,
         ),
         MethodEntry(
             "interval",
@@ -285,6 +296,7 @@ METHODS: dict[str, MethodEntry] = {
             _built_in(".time_indexed_method", "time_indexed", "TimeIndexedOptions"),
             True,
             "tiny instances without burstable VMs; others on a coarser grid, without proof",
+            setups=False,
         ),
     )
 }

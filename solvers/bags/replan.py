@@ -42,7 +42,7 @@ from ...schedules.lateness import refuse_late, with_late
 from ...schedules.plan_text import LOSSES
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
-from ...schedules.timing import require_no_dates
+from ...schedules.timing import require_known_to_rescues
 from .budget import BUDGET
 from .goals import second_value
 from .methods import find_method
@@ -148,11 +148,12 @@ def replan(
     level = (instance.survive or "none") if survive is None else survive
     _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
     if level != "none":
-        require_no_dates(instance, "a certificate of survival", "with survive none (--survive none), plans know them")
+        require_known_to_rescues(instance)
     find_method(method)
     late = late or instance.late
     # What cannot be asked to survive needs no warning that it was not.
-    asked = level != "none" or "none" in (survive, instance.survive) or late is not None or instance.has_dates
+    asked = level != "none" or "none" in (survive, instance.survive) or late is not None
+    asked = asked or instance.has_dates or instance.has_setups
     passed = ""
     if late is not None:
         refuse_late(with_late(instance, late), level)

@@ -116,7 +116,8 @@ class Facts:
     @cached_property
     def _new_and_apart(self) -> bool:
         """True if there are new VMs only, no dates, and nothing is asked of what several of them lose at once."""
-        return not (self.from_state or self.instance.has_dates) and self.instance.rescue_time is None
+        apart = not (self.from_state or self.instance.has_dates or self.instance.has_setups)
+        return apart and self.instance.rescue_time is None
 
     @cached_property
     def classed(self) -> bool:

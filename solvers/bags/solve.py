@@ -40,7 +40,7 @@ from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.plan_text import LOSSES, NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule, UnsuitablePlanError, busy_before
-from ...schedules.timing import require_no_dates
+from ...schedules.timing import require_known_to_rescues
 from .attempts import Attempt, Attempts, StepLog
 from .budget import BUDGET
 from .goals import FirstStage, SecondStage, cheapest_by, first_stage, plan_of, second_stage
@@ -335,9 +335,9 @@ class _Question:
 def _question(given: Instance, published: bool) -> _Question:
     """Return what is asked of a method; those that are published have the D_spot, and the objective, of their paper."""
     instance = with_d_spot(given, "paper" if published else None)
-    asked = given.survive or ("none" if given.has_dates else "one-type")
+    asked = given.survive or ("none" if given.has_dates or given.has_setups else "one-type")
     if asked != "none":
-        require_no_dates(given, "a certificate of survival", "with survive none (--survive none), plans know them")
+        require_known_to_rescues(given)
     level = None if asked == "none" else asked
     open_to_choice = given.d_spot_s is None and given.d_spot_rule is None and instance.d_spot_s is not None
     return _Question(
@@ -454,8 +454,10 @@ def _has_spot(schedule: Schedule) -> bool:
 
 def _warnings(question: _Question, instance: Instance, survival: Survival | None) -> Iterator[str]:
     """Warn of a D_spot that shuts out all spot VMs, and of a plan that does not survive though it should."""
-    if question.given.has_dates and question.given.survive is None:
-        yield "tasks have dates: it was not looked at what the plan survives (--survive none, or survive none, says so)"
+    given = question.given
+    if (given.has_dates or given.has_setups) and given.survive is None:
+        why = "tasks have dates" if given.has_dates else "VM types have a setup_s"
+        yield f"{why}: it was not looked at what the plan survives (--survive none, or survive none, says so)"
     if not question.chooses:
         yield d_spot_warning(question.given, instance)
     should = question.chooses or question.given.survive is not None

@@ -497,13 +497,13 @@ def _offer(instance: Instance, type_name: str, market: Market, vms: int) -> Tiny
         vms=vms,
         vcpus=vm_type.vcpus,
         memory_kb=memory_kb(vm_type),
-        ready_s=instance.boot_overhead_s,
+        ready_s=instance.boot_overhead_s + vm_type.setup_s,
         limit_s=limit,
         ways=tuple(ways),
         credits=None if vm_type.burstable is None else _credits(vm_type.burstable),
         least_s=billing.minimum_s or 0,
         block_s=billing.block_s or 1,
-        boot_s=billing.boot_s or 0,
+        boot_s=(billing.boot_s or 0) + vm_type.setup_s,
         fixed_usd=billing.fixed_usd or 0.0,
     )
 

@@ -27,6 +27,7 @@ def tiny_instance(
     markets: bool = False,
     cores: bool = False,
     quotas: bool = False,
+    setups: bool = False,
 ) -> Instance:
     """Draw a valid instance of 1 to 5 tasks of 1 to 8 s at full speed on 1 to 3 types of VM.
 
@@ -44,8 +45,10 @@ def tiny_instance(
         Whether tasks have several cores; in a third of these bags all the same number.
     quotas : bool
         Whether there are limits of several types together, of VMs or of vCPUs.
+    setups : bool
+        Whether VMs of some types are set up after the boot.
     """
-    kinds = " markets" * markets + " cores" * cores + " quotas" * quotas
+    kinds = " markets" * markets + " cores" * cores + " quotas" * quotas + " setups" * setups
     rng = random.Random(f"tiny {seed} {burstable} {memory}" + kinds)
     while True:
         document = _document(rng, f"tiny-{seed}", burstable, memory or (burstable and rng.random() < 0.5))
@@ -62,6 +65,8 @@ def tiny_instance(
                 task["cores"] = rng.choice(needs)
         if quotas:
             _add_quotas(rng, document)
+        for vm_type in document["vm_types"] if setups else ():
+            vm_type["setup_s"] = rng.choice([0, 1, 2, 5])
         try:
             return Instance.from_document(document, "tiny")
         except InputError:  # a task that fits nowhere, or markets without an offer: draw again
