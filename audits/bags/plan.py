@@ -244,7 +244,7 @@ class _Checker:
         self.machines = {machine.id: machine for machine in instance.machines}
         setups_s = [self.types[vm.type].setup_s if vm.type in self.types else 0 for vm in plan.vms]
         self.ready_s = np.full(len(plan.vm_names), instance.boot_overhead_s, dtype=np.int64)
-        self.ready_s[[self.numbers[vm.id] for vm in plan.vms]] += setups_s
+        self.ready_s[[self.numbers[vm.id] for vm in plan.vms]] += np.array(setups_s, dtype=np.int64)
         self.closed = np.zeros(len(plan.vm_names), dtype=bool)
         there = [(self.numbers[name], machine) for name, machine in self.machines.items() if name in self.numbers]
         for at, machine in there:
