@@ -6,7 +6,10 @@ The audits have a copy of their own. Functions are plain, and compiled loops cal
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from .quantities import STATED
 
 if TYPE_CHECKING:
     from .quantities import ExactSeconds, FloatArray, IntArray
@@ -62,6 +65,14 @@ def cost_usd(bill: Bill, seconds: int, sessions: int = 1) -> float:
 def session_usd(bill: Bill, seconds: ExactSeconds) -> float:
     """Return the cost of a session that is not free."""
     return cost_usd(bill, billed_s(bill, seconds))
+
+
+def elapsed_usd(bill: Bill, seconds: float) -> float:
+    """Return the cost of a session that has gone on for some real time: by the part of a second, unless in blocks."""
+    billed_s = max(seconds + bill.lead_s, bill.least_s)
+    if bill.block_s > 1:
+        billed_s = math.ceil((billed_s - STATED) / bill.block_s) * bill.block_s
+    return bill.fixed_usd + bill.usd * billed_s
 
 
 def paid_until_s(bill: Bill, begin_s: ExactSeconds, now_s: ExactSeconds) -> ExactSeconds:

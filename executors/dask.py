@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from ..core.bill import Bill, elapsed_usd
 from ..core.cluster import ClusterGoneError, check_versions, cluster_is_there, dumps
 from ..core.errors import InputError, Issue, show_value
 from ..core.limits import LimitReached, Stop, stop_point
@@ -25,7 +26,7 @@ from ..instances.instance import Instance
 from ..schedules.schedule import Schedule, with_new_names
 from ..schedules.state import State
 from ..schedules.timing import require_no_dates, require_no_setups
-from ..schedules.vm_state import TaskOnVm, VmState, several
+from ..schedules.vm_state import TaskOnVm, VmState, billing_of, several
 from ..solvers.bags.replan import replan as plan_again
 from ..solvers.bags.warm_up import warm_up
 from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun, grouped
@@ -621,7 +622,7 @@ class _Supervisor:
     def state(self, now: float) -> State:
         """Return the state of the bag at a moment."""
         spent = sum(
-            one.vm.price_usd_per_hour / SECONDS_PER_HOUR * max((one.end_s or now) - one.ready_s, 0.0)
+            elapsed_usd(self._bill(one.vm), max((one.end_s or now) - one.ready_s, 0.0))
             for one in self.rented.values()
             if one.address
         )
@@ -634,6 +635,14 @@ class _Supervisor:
             vms=tuple(self._vm_state(one, now) for one in self.rented.values() if one.alive),
             gone=tuple(one.vm.id for one in self.rented.values() if not one.alive),
         )
+
+    def _bill(self, vm: Vm) -> Bill:
+        """Bill of a VM, at its own price."""
+        bills = zip(self.instance.offers, self.instance.bills, strict=True)
+        bill = next(
+            (bill for offer, bill in bills if (offer.vm_type.name, offer.market) == (vm.type, vm.market)), Bill()
+        )
+        return bill._replace(usd=vm.price_usd_per_hour / SECONDS_PER_HOUR)
 
     def _vm_state(self, rented: _Rented, now: float) -> VmState:
         vm = rented.vm
@@ -656,6 +665,7 @@ class _Supervisor:
             status=rented.status,  # type: ignore[arg-type]
             ready_s=now + self.instance.boot_overhead_s if late else rented.ready_s,
             price_usd_per_hour=vm.price_usd_per_hour,
+            billing=billing_of(self._bill(vm)),
             running=running,
         )
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..core.bill import unpaid_usd
+from ..core.bill import Bill, elapsed_usd
 from ..instances.entries import RentalOffer
 from ..schedules.documents import Mode
 from ..schedules.schedule import Schedule
 from ..schedules.state import State
-from ..schedules.vm_state import TaskOnVm, VmState, several
+from ..schedules.vm_state import TaskOnVm, VmState, billing_of, several
 from ..traces.bags.execution import Execution, TaskRun, grouped
 
 
@@ -34,7 +34,7 @@ def execution_state(
     State
         The state at the moment of the last event. A VM that has ended all its tasks, or is lost, is rented no longer;
         one that was stopped is rented and runs nothing; one of which nothing is known is being launched. VMs are billed
-        by the second, from when they were first ready.
+        as the instance says, in one session from when they were first ready.
     """
     stretches = grouped("vm", execution.vms)
     used = {planned.vm for planned in execution.planned}
@@ -52,14 +52,19 @@ def execution_state(
         ready_s = found[0].start_s if found else max(float(schedule.vm_ready_s[number]), execution.until_s)
         until_s = (found[-1].end_s if gone and found else None) or execution.until_s
         # A VM of the earlier state was billed there up to second 0 of this execution.
-        offer = schedule.instance.offers[int(schedule.vm_offer[number])]
-        spent_usd += unpaid_usd(offer.price_usd_per_s, until_s, ready_s if name not in before else 0.0)
+        index = int(schedule.vm_offer[number])
+        offer, bill = schedule.instance.offers[index], schedule.instance.bills[index]
+        if name not in before:
+            spent_usd += elapsed_usd(bill, until_s - ready_s) if found else 0.0
+        else:
+            began_s = before[name].ready_s - since_s
+            spent_usd += elapsed_usd(bill, until_s - began_s) - elapsed_usd(bill, -began_s)
         if gone:
             over.append(name)
             continue
         running = tuple(_on_vm(schedule, run, since_s) for run in execution.runs if run.runs_still and run.vm == name)
         # Prices, credits and paid time of the earlier state hold on.
-        known = before.get(name) or _requested(name, offer, since_s + ready_s)
+        known = before.get(name) or _requested(name, offer, bill, since_s + ready_s)
         status = "running" if found or name in before else "launching"
         vms.append(known.model_copy(update={"status": status, "running": running}))
     done = tuple(found.planned.task for found in execution.deviations if found.status == "done")
@@ -75,9 +80,15 @@ def execution_state(
     )
 
 
-def _requested(name: str, offer: RentalOffer, ready_s: float) -> VmState:
-    usd = offer.price_usd_per_hour
-    return VmState(id=name, type=offer.vm_type.name, market=offer.market, ready_s=ready_s, price_usd_per_hour=usd)
+def _requested(name: str, offer: RentalOffer, bill: Bill, ready_s: float) -> VmState:
+    return VmState(
+        id=name,
+        type=offer.vm_type.name,
+        market=offer.market,
+        ready_s=ready_s,
+        price_usd_per_hour=offer.price_usd_per_hour,
+        billing=billing_of(bill),
+    )
 
 
 def _on_vm(schedule: Schedule, run: TaskRun, since_s: float) -> TaskOnVm:

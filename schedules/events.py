@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from ..core.errors import FAILURES, InputError, Issue, blame
 from ..core.quantities import MAX_PRICE_USD_PER_HOUR, MAX_SECONDS, is_name
 from ..instances.entries import Cores, named_cores, wrong_cores
-from .vm_state import TaskOnVm, VmState, VmStatus, changed, several
+from .vm_state import TaskOnVm, VmState, changed, session_so_far_usd, several
 
 Mode: TypeAlias = Literal["burst", "baseline"]
 
@@ -58,6 +58,11 @@ class Draft:
             fields["until_s"] = None
         self.vms[name] = changed(before, **fields)
         return before
+
+    def begin(self, name: str, at_s: float, **fields: Any) -> None:
+        """Begin a session of a VM, which is billed until the moment of the state at once."""
+        self.change(name, status="running", ready_s=at_s, **fields)
+        self.spent_usd += session_so_far_usd(self.vms[name], self.time_s)
 
     def where(self, task: str) -> VmState | None:
         """Return the VM on which a task runs; None if it runs nowhere."""
@@ -106,8 +111,9 @@ class TaskStarted:
             what = "it runs already" if after.where(self.task) is not None else what
             what = f"core {core} of {self.vm!r} runs {taken[core]!r}" if core in taken else what
             raise wrong_state(f"cannot have the task {self.task!r} started on core {self.core} of {self.vm!r}: {what}")
-        status: VmStatus = "running" if vm.status == "launching" else vm.status
-        after.change(self.vm, running=(*vm.running, run), status=status)
+        if vm.status == "launching":
+            after.begin(self.vm, vm.ready_s if vm.billing is None else min(vm.ready_s, after.time_s))
+        after.change(self.vm, running=(*vm.running, run))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +232,7 @@ class VmReady:
     def happen(self, after: Draft) -> None:
         """Have the VM take tasks, and bill it from now on if it was launching."""
         if after.change(self.vm, status="running").status == "launching":
-            after.change(self.vm, ready_s=after.time_s)
+            after.begin(self.vm, after.time_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +269,7 @@ class VmResumed:
     def happen(self, after: Draft) -> None:
         """Have the VM take tasks again, and bill it from now on: what it was paid until was paid for what has ended."""
         if after.change(self.vm, status="running").status == "hibernated":
-            after.change(self.vm, ready_s=after.time_s, paid_until_s=None)
+            after.begin(self.vm, after.time_s, paid_until_s=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +328,7 @@ class VmPriced:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """So much has been spent by now, by the bill: in place of what follows from the prices of VMs by the second."""
+    """So much has been spent by now, by the bill: in place of what follows from the prices and the billing of VMs."""
 
     usd: float
 

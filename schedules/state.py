@@ -38,7 +38,7 @@ from ..instances.entries import (
 from ..instances.instance import Instance, RunningTasks, held_s, machine_paid, rents_of
 from ..instances.instance_checks import core_issues
 from .events import Draft, Event, events_of_words, have_happen, wrong_state
-from .vm_state import TaskOnVm, VmState, VmStatus, changed, several
+from .vm_state import TaskOnVm, VmState, VmStatus, billing_of, changed, session_so_far_usd, several
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -366,6 +366,8 @@ def _price_of(since_s: float, until_s: float) -> Any:
     def usd(vm: VmState) -> float:
         if vm.price_usd_per_hour is None or vm.status in ("hibernated", "launching"):
             return 0.0
+        if vm.billing is not None:
+            return session_so_far_usd(vm, until_s) - session_so_far_usd(vm, since_s)
         begin = max(since_s, vm.ready_s, since_s if vm.paid_until_s is None else vm.paid_until_s)
         return unpaid_usd(vm.price_usd_per_hour / SECONDS_PER_HOUR, until_s, begin)
 
@@ -374,7 +376,7 @@ def _price_of(since_s: float, until_s: float) -> Any:
 
 def _requested(plan: Schedule, at_s: float, numbers: Iterable[int], now_s: float | None = None) -> Iterable[VmState]:
     """VMs of a plan that are requested at a moment, or were and are looked at later."""
-    offers = plan.instance.offers
+    offers, rules = plan.instance.offers, [*map(billing_of, plan.instance.bills)]
     for number in numbers:
         offer = offers[plan.vm_offer[number]]
         ready_s = at_s + float(plan.vm_ready_s[number])
@@ -386,6 +388,7 @@ def _requested(plan: Schedule, at_s: float, numbers: Iterable[int], now_s: float
             ready_s=ready_s,
             paid_until_s=None,
             price_usd_per_hour=offer.price_usd_per_hour,
+            billing=rules[offer.index],
             credits=None,
             running=(),
         )

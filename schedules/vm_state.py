@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from ..core.quantities import MAX_SECONDS, Credits, Name, OwnPrice
+from ..core.bill import Bill, elapsed_usd
+from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, Credits, Name, OwnPrice
 from ..core.records import Record
-from ..instances.entries import Core, Cores, Market
+from ..instances.entries import BillingRules, Core, Cores, Market
 
 Instant: TypeAlias = Annotated[float, Field(ge=-MAX_SECONDS, le=MAX_SECONDS)]
 VmStatus: TypeAlias = Literal["launching", "running", "draining", "hibernated"]
@@ -62,6 +63,9 @@ class VmState(Record):
     price_usd_per_hour : float, optional
         At which it is rented, whatever its type costs by now: plans bill it by that, and `State.advance` adds what it
         has cost to ``spent_usd``. If absent, plans take the price of its type, and nothing is added.
+    billing : BillingRules, optional
+        How its sessions are billed beyond its price, with ``boot_s`` for all that is billed before it is ready, such as
+        its setup: `State.advance` adds that. By the second if absent. Plans are billed as the instance says.
     credits : float, optional
         CPU credits of a burstable VM at the moment of the state, or when it is ready; those of its type if absent.
     running : tuple of TaskOnVm
@@ -76,8 +80,29 @@ class VmState(Record):
     until_s: Instant | None = None
     paid_until_s: Instant | None = None
     price_usd_per_hour: OwnPrice | None = None
+    billing: BillingRules | None = None
     credits: Credits | None = None
     running: Annotated[tuple[TaskOnVm, ...], Field(strict=False)] = ()
+
+
+def session_so_far_usd(vm: VmState, until_s: float) -> float:
+    """Return the bill of the present session of a VM until a moment; nothing before it is ready, or if it is unknown."""
+    if vm.price_usd_per_hour is None or vm.billing is None or until_s < vm.ready_s:
+        return 0.0
+    rules = {name: value for name, value in vm.billing if value is not None}
+    rules["lead_s"], rules["least_s"] = rules.pop("boot_s", 0), rules.pop("minimum_s", 0)
+    return elapsed_usd(Bill(vm.price_usd_per_hour / SECONDS_PER_HOUR, **rules), until_s - vm.ready_s)
+
+
+def billing_of(bill: Bill) -> BillingRules | None:
+    """Return the rules of a bill beyond its price; None if it goes by the second and by nothing else."""
+    rules = BillingRules(
+        minimum_s=bill.least_s or None,
+        boot_s=bill.lead_s or None,
+        block_s=bill.block_s if bill.block_s > 1 else None,
+        fixed_usd=bill.fixed_usd or None,
+    )
+    return None if rules == BillingRules() else rules
 
 
 def several(cores: tuple[int, ...] | None) -> dict[str, Any]:

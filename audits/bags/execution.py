@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from ...core.quantities import SECONDS_PER_HOUR
 from ...core.wording import counted
+from ...instances.clouds import cloud_of
+from ...instances.entries import BillingRules
 from ...traces.trace import Trace
 from ..facts import RULES, AuditReport, Finding, InstanceFacts, TypeFacts, exact
 from ..figures import amount_off
+from .bill import Rules
 
 _UNITS = {"finished": "tasks", "late_tasks": "tasks", "failures": "attempts", "cut_off": "attempts", "cost_usd": "USD"}
 """Units of the figures; all others are seconds."""
@@ -47,6 +50,10 @@ class ExecutionAudit:
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
         self.trace = trace
         self.facts = facts
+        given = trace.instance.get("billing")
+        cloud = cloud_of(trace.instance.get("cloud"), None if given is None else BillingRules(**given))
+        self.rules = Rules.of(asdict(cloud.billing))
+        self.machines = {entry["id"]: entry for entry in trace.instance.get("machines", ())}
         self.findings: list[Finding] = []
         self.vms: dict[str, _Vm] = {}
         self.now_s = Fraction(0)
@@ -260,9 +267,20 @@ class ExecutionAudit:
             self._find("order", "", self.now_s - until_s, "s", message)
         for name, vm in self.vms.items():
             self.up_s += until_s - vm.since_s if vm.up else 0
-            billed_s = (until_s if vm.up else vm.ended_s) - vm.began_s
-            usd[name] = billed_s * vm.usd_per_s
+            usd[name] = self._session_usd(name, vm, until_s if vm.up else vm.ended_s) if vm.began else Fraction(0)
         return usd
+
+    def _session_usd(self, name: str, vm: _Vm, until_s: Fraction) -> Fraction:
+        """Bill of a VM by the rules of the instance; a machine that was ready before pays what is not paid yet."""
+        rules, machine, fixed_usd = self.rules, self.machines.get(name), Fraction(0)
+        if machine is None or machine.get("launching") or machine.get("ready_s"):
+            fixed_usd = rules.fixed_usd
+            billed_s = max(rules.boot_s + vm.type.setup_s + until_s - vm.began_s, Fraction(rules.minimum_s))
+        else:
+            billed_s = max(until_s - max(vm.began_s, exact(machine.get("paid_until_s", 0))), Fraction(0))
+        if rules.block_s > 1:  # else parts of a second count
+            billed_s = Fraction(-(-billed_s // rules.block_s) * rules.block_s)
+        return fixed_usd + billed_s * vm.usd_per_s
 
     def _figures(self, found: dict[str, Any], unfinished: set[str]) -> None:
         """Compare the figures of the end with what the events come to."""

@@ -33,7 +33,7 @@ from .policy import Policy
 from .record import event_records
 from .rows import NONE
 from .runs import chosen_cloud
-from .state import ReplayState, Vm
+from .state import ReplayState, Vm, session_billing
 
 _LONGER = 0.1
 """What takes longer than expected is expected to take so much longer again, as a part of what it has taken."""
@@ -204,6 +204,7 @@ def _decisions(r: ReplayState, state: State) -> Iterable[Decision]:
         elif kind == "launch" and vm is not None:
             usd = r.offers[vm.offer_index].now_usd_per_hour
             of = {"type": record["type"], "market": record["market"], "price_usd_per_hour": usd}
+            of["billing"] = session_billing(r, vm)
             yield LaunchVm(VmState(id=vm.name, status="launching", ready_s=float(vm.ready_s), **of))
 
 

@@ -15,7 +15,7 @@ from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR
 from ...core.rows import tables_of
 from ...instances.clouds import Billing
-from ...instances.entries import BASELINE, FULL_SPEED, NEVER, Burstable, RentalOffer
+from ...instances.entries import BASELINE, FULL_SPEED, NEVER, BillingRules, Burstable, RentalOffer
 from ...schedules.timing import VmTimeline
 from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED, VmBill
 from . import rows, rules
@@ -344,6 +344,14 @@ _BROKEN = {
 _OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "helpers", "heads", "ordered")
 
 
+def session_billing(state: ReplayState, vm: Vm) -> BillingRules | None:
+    """Return how the sessions of a VM are billed from when it can run tasks; None if by the second alone."""
+    from ...schedules.vm_state import billing_of
+
+    bill = state.billing.bill(vm.offer)
+    return billing_of(bill._replace(lead_s=bill.lead_s + vm.offer.vm_type.setup_s))
+
+
 class ReplayState(Rows):
     """The state of a replay: what a policy sees, and the decisions that it may take.
 
@@ -595,6 +603,7 @@ class ReplayState(Rows):
                     ready_s=self._ready_s(vm),
                     paid_until_s=self._paid_until_s(vm),
                     price_usd_per_hour=self.offers[vm.offer_index].now_usd_per_hour,
+                    billing=session_billing(self, vm),
                     credits=None if vm.burstable is None else vm.credits(self.now_s),
                     running=tuple(running),
                 )

@@ -13,6 +13,7 @@ from spotbag.core.bill import (
     billed_s,
     blocks_of,
     cost_usd,
+    elapsed_usd,
     is_free,
     paid_until_s,
     session_usd,
@@ -70,6 +71,11 @@ def test_a_session_is_free_that_is_interrupted_early() -> None:
 
 def test_what_is_paid_already_is_not_paid_again() -> None:
     assert unpaid_usd(0.5, 30, 10) == 10.0  # 20 s
+    assert elapsed_usd(Bill(0.5), 2.5) == 1.25
+    assert elapsed_usd(Bill(0.5, least_s=60, fixed_usd=1.0, lead_s=10), 2.5) == 31.0  # the minimum
+    assert elapsed_usd(Bill(0.5, least_s=60, lead_s=10), 60.5) == 35.25
+    assert elapsed_usd(Bill(0.5, block_s=100, lead_s=10), 90.0000001) == 50.0  # of one block
+    assert elapsed_usd(Bill(0.5, block_s=100, lead_s=10), 90.5) == 100.0
     assert unpaid_usd(0.5, 10, 30) == 0.0
     assert unpaid_usd(np.array([0.5, 2.0]), np.array([30, 10]), np.array([10, 30])).tolist() == [10.0, 0.0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,12 @@ def test_the_state_after_logs_has_what_is_done_runs_and_was_spent(tmp_path: Path
     ]
     assert state.spent_usd == pytest.approx((10 + 9) * 0.36 / 3600)
     assert state.remaining(schedule.instance).n_tasks == 4
+    # By a cloud: a minimum of 60 s for each of two VMs, which pays 49 s more of the one, and a fixed part.
+    cloud = replace(schedule, instance=schedule.instance.replace(billing={"minimum_s": 60, "fixed_usd": 0.5}))
+    billed = execution_state(cloud, read_log(cloud, log))
+    assert billed.spent_usd == pytest.approx(2 * (0.5 + 60 * 0.36 / 3600))
+    assert billed.advance(66).spent_usd == pytest.approx(billed.spent_usd)
+    assert billed.advance(70).spent_usd == pytest.approx(billed.spent_usd + (3 + 2) * 0.36 / 3600)
     # Of a VM that is gone, what it ran last waits again.
     lost = execution_state(schedule, read_log(schedule, log, lost=["x"]), ["x"])
     assert [vm.id for vm in lost.vms] == ["y", "z"]

@@ -23,7 +23,16 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.heuristics.bags.rescue import survival_of
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.runs import replay_day
-from spotbag.schedules.events import TaskFinished, TaskStarted, VmDraining, VmEnded, VmHibernated, VmPriced, VmReady
+from spotbag.schedules.events import (
+    TaskFinished,
+    TaskStarted,
+    VmDraining,
+    VmEnded,
+    VmHibernated,
+    VmPriced,
+    VmReady,
+    VmResumed,
+)
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import (
     format_schedule_csv,
@@ -212,6 +221,56 @@ def test_the_rest_of_a_plan_costs_what_has_not_been_spent_and_ends_when_it_did(b
             ready += time_s == boot_s
     assert looked > 60
     assert ready == 20
+
+
+@pytest.mark.parametrize("billing", [{"fixed_usd": 0.5, "minimum_s": 7}, {"block_s": 5}, {"boot_s": 3, "block_s": 4}])
+def test_money_of_a_plan_that_is_carried_out_is_the_cloud_s_bill(billing: dict[str, Any]) -> None:
+    """Told when VMs are ready and end, a state has spent what the plan costs until then, and at last all of it."""
+    for seed in range(20):
+        plan = random_plan(seed)
+        types = [vm_type.model_copy(update={"setup_s": seed % 3}) for vm_type in plan.instance.vm_types]
+        bag = plan.instance.replace(billing=billing, vm_types=types, deadline_s=plan.instance.deadline_s + 10)
+        plan = dataclasses.replace(plan, instance=bag, task_start_s=plan.task_start_s + seed % 3)
+        ends_s, ready_s = (dict(zip(plan.vm_ids, of.tolist(), strict=True)) for of in (plan.vm_end_s, plan.vm_ready_s))
+        state = State.begin(plan)
+        for time_s in range(plan.makespan_s + 1):
+            told = [VmReady(name) for name, at_s in ready_s.items() if at_s == time_s and ends_s[name] > time_s]
+            gone = [VmEnded(name) for name, at_s in ends_s.items() if at_s == time_s]
+            state = state.advance(time_s, *told, *gone)
+            assert state.spent_usd == pytest.approx(State.planned(plan, time_s).spent_usd, abs=1e-9)
+        assert state.spent_usd == pytest.approx(plan.cost_usd, abs=1e-9)
+        again = State.parse(State.planned(plan, ready_s[plan.vm_ids[0]]).to_text())
+        later = again.advance(again.time_s + 1.5).spent_usd
+        assert again.advance(again.time_s + 0.5).advance(again.time_s + 1.5).spent_usd == pytest.approx(later, abs=1e-9)
+
+
+def test_a_session_that_begins_anew_is_billed_anew() -> None:
+    """A minimum of 60 s at $ 0.001, and $ 0.50 each time: ready at 10 s, away from 30 to 100 s, ended at 180 s."""
+    rules = {"fixed_usd": 0.5, "minimum_s": 60}
+    vm = {"id": "v", "type": "a", "market": "spot", "status": "launching", "ready_s": 10}
+    priced = vm | {"price_usd_per_hour": 3.6, "billing": rules}
+    state = State.from_document({"format": "spotbag.state/1", "instance": "bag", "vms": [priced]}, "state")
+    usd = []
+    for time_s, event in (
+        (10, VmReady("v")),
+        (20, None),
+        (30, VmHibernated("v")),
+        (90, None),
+        (100, VmResumed("v")),
+        (180, VmEnded("v")),
+        (500, None),
+    ):
+        state = state.advance(time_s, *filter(None, [event]))
+        usd.append(state.spent_usd)
+    assert usd == pytest.approx([0.56, 0.56, 0.56, 0.56, 1.12, 1.14, 1.14])
+
+
+def test_a_vm_that_runs_a_task_is_billed_from_when_it_was_to_be_ready() -> None:
+    vm = {"id": "v", "type": "a", "market": "spot", "status": "launching", "ready_s": 10, "price_usd_per_hour": 3.6}
+    priced = vm | {"billing": {"block_s": 100}}
+    state = State.from_document({"format": "spotbag.state/1", "instance": "bag", "vms": [priced]}, "state")
+    assert state.advance(9, TaskStarted("t", "v", 0)).vms[0].ready_s == 9
+    assert state.advance(115, TaskStarted("t", "v", 0)).spent_usd == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("boot_s", [0, 30])

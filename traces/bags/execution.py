@@ -12,7 +12,7 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, TypeVar
 
-from ...core.bill import unpaid_usd
+from ...core.bill import Bill, elapsed_usd
 from ...core.errors import input_error
 from ...core.quantities import SECONDS_PER_HOUR
 from ...instances.instance import Instance
@@ -373,15 +373,26 @@ def _trace(execution: Execution) -> Trace:
     ended = [(run, run.end_s) for run in execution.runs if run.end_s is not None]
     done_s = {run.task: end_s for run, end_s in reversed(ended) if run.done}
     listed = {
-        (one.vm_type.name, str(one.market)): one.price_usd_per_hour for one in bag.offers if one.listed_as is None
+        (one.vm_type.name, str(one.market)): (one.price_usd_per_hour, bill)
+        for one, bill in zip(bag.offers, bag.bills, strict=True)
+        if one.listed_as is None
+    }
+    # Machines whose sessions go on: their opening was paid before.
+    goes_on = {
+        machine.id: machine.paid_until_s for machine in bag.machines if not (machine.launching or machine.ready_s)
     }
     own: dict[str, float] = {}  # prices of VMs that are not those of the bag
     usd = []
     for name, stretches in grouped("vm", execution.vms).items():
-        first, usd_per_hour = stretches[0], listed.get((stretches[0].type, stretches[0].market), 0.0)
+        first = stretches[0]
+        usd_per_hour, bill = listed.get((first.type, first.market), (0.0, Bill()))
         if first.price_usd_per_hour not in (None, usd_per_hour):
             usd_per_hour = own[name] = first.price_usd_per_hour
-        usd.append(unpaid_usd(usd_per_hour / SECONDS_PER_HOUR, _end_s(stretches[-1], execution), first.start_s))
+        bill, from_s = bill._replace(usd=usd_per_hour / SECONDS_PER_HOUR), first.start_s
+        if name in goes_on:
+            bill, from_s = Bill(bill.usd, block_s=bill.block_s), max(from_s, goes_on[name])
+        seconds = _end_s(stretches[-1], execution) - from_s
+        usd.append(elapsed_usd(bill, seconds) if seconds > 0 or name not in goes_on else 0.0)
     events = list(_events(execution))
     for event in events:
         if event["event"] == "launch" and event["vm"] in own:

@@ -7,6 +7,7 @@ import random
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,42 @@ def test_an_execution_is_judged_by_the_clock_and_not_by_its_plan() -> None:
     assert report.makespan_s == 11
     assert report.cost_usd == pytest.approx(4 * 0.3 / 3600)  # from when the VM was ready
     assert report.notes == ("1 task after the deadline, by up to 1.0 s",)
+
+
+@pytest.mark.parametrize(
+    ("billing", "setup_s", "billed_s", "fixed_usd"),
+    [
+        ({"minimum_s": 60}, 0, 60, 0.0),
+        ({"block_s": 3, "boot_s": 1}, 0, 6, 0.0),
+        ({"fixed_usd": 0.5}, 30, 34, 0.5),
+        ({"minimum_s": 60, "fixed_usd": 0.5}, 100, 104, 0.5),
+    ],
+)
+def test_a_vm_is_billed_as_its_cloud_does(
+    billing: dict[str, Any], setup_s: int, billed_s: int, fixed_usd: float
+) -> None:
+    """4 s from when it was ready, at $ 0.3 an hour."""
+    bag = by_hand().instance
+    assert bag is not None
+    types = [vm_type.model_copy(update={"setup_s": setup_s}) for vm_type in bag.vm_types]
+    execution = replace(by_hand(), instance=bag.replace(billing=billing, vm_types=types, deadline_s=1000))
+    report = audit(execution)
+    assert report.findings == ()
+    assert report.cost_usd == pytest.approx(fixed_usd + billed_s * 0.3 / 3600)
+    assert execution.to_trace().end["cost_usd"] == pytest.approx(report.cost_usd)
+
+
+def test_a_vm_that_was_there_before_pays_what_is_not_paid_yet() -> None:
+    """Of 4 s, 2 s are paid; the rest begins a block of 5 s. One that launches pays the whole minimum and fixed part."""
+    bag = by_hand().instance
+    assert bag is not None
+    machine = {"id": "a", "type": "c2", "market": "spot", "paid_until_s": 9}
+    rules = {"minimum_s": 60, "block_s": 5, "fixed_usd": 0.5}
+    for more, usd in (({}, 5 * 0.3 / 3600), ({"launching": True}, 0.5 + 60 * 0.3 / 3600)):
+        found = replace(by_hand(), instance=bag.replace(billing=rules, machines=[machine | more]))
+        report = audit(found)
+        assert report.findings == ()
+        assert report.cost_usd == pytest.approx(usd)
 
 
 def test_a_vm_is_billed_at_the_price_at_which_it_was_rented() -> None:
