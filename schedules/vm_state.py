@@ -86,7 +86,7 @@ class VmState(Record):
 
 
 def session_so_far_usd(vm: VmState, until_s: float) -> float:
-    """Return the bill of the present session of a VM until a moment; nothing before it is ready, or if it is unknown."""
+    """Return the bill of the present session of a VM until a moment; nothing if it is unknown, or has not begun."""
     if vm.price_usd_per_hour is None or vm.billing is None or until_s < vm.ready_s:
         return 0.0
     rules = {name: value for name, value in vm.billing if value is not None}
