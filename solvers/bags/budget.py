@@ -50,8 +50,6 @@ class Budget:
     first_search_s, short_search_s
         Most seconds of the first search, where proofs follow it; and of one of few tasks, or beside which another goes
         on.
-    closing
-        Fewer VMs for the same cost and end: of the time that the plan has taken, and no more than half of what is kept.
     """
 
     check_s_a_task: float = 20e-6
@@ -74,7 +72,6 @@ class Budget:
     most_patience_s: float = 30.0
     first_search_s: float = 5.0
     short_search_s: float = 1.0
-    closing: float = 0.03
 
     def patience_for_s(self, n_tasks: int) -> float:
         """Seconds in which steps that prove something may go on without a limit: what a bag does not need is not lost.

@@ -190,9 +190,8 @@ def solve(
             bound, without = _bound(question, first.attempt), first.bound_without
         schedule = first.attempt.schedule if second is None else second.schedule
         if schedule is not None and chosen.closes_vms and not limit.stopped():
-            took_s = clock_s() - begin
-            left_s = math.inf if time_limit_s is None else max(time_limit_s - took_s, 0.0)
-            with within(min(BUDGET.closing * took_s, BUDGET.half * left_s)):
+            left_s = None if time_limit_s is None else max(time_limit_s - (clock_s() - begin), 0.0)
+            with within(None if left_s is None else BUDGET.half * left_s):
                 schedule = _with_fewer_vms(question, first, schedule)
         if first.instance.leaves_time:
             from ...instances.rescuable import of_bag  # here, since not all ask for it
