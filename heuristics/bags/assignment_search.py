@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...bounds.bags.fractional_fleet import FractionalFleet, fractional_fleet
+from ...core.capacities import largest_share
 from ...core.limits import checkpoint, clock_s, current_limit, seconds_left
 from ...core.quantities import BoolArray, IntArray
 from ...instances.entries import FULL_SPEED
@@ -267,7 +268,8 @@ def _state_of_fleet(instance: Instance, fleet: FractionalFleet, vms: IntArray | 
         if rest[group, k] == -np.inf:
             return None
         rest[group, k] -= 1
-        work = seconds[group, k] * np.array([1 / offers[k].vcpus, instance.memory_kb[group] / offers[k].memory_kb])
+        of_memory = largest_share(instance.memory_kb[group], offers[k].memory_kb)
+        work = seconds[group, k] * np.array([1 / offers[k].vcpus, of_memory])
         mine = load[:, first[k] : first[k + 1]]
         vm = int((mine + work[:, None]).max(axis=0).argmin())
         mine[:, vm] += work

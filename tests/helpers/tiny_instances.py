@@ -14,6 +14,7 @@ FAMILIES: dict[str, dict[str, bool]] = {
     "burstable": {"burstable": True},
     "markets": {"memory": True, "markets": True},
     "several": {"cores": True},
+    "cores and memory": {"cores": True, "memory": True},
     "quotas": {"memory": True, "quotas": True},
 }
 """What to ask of `tiny_instance`, by name."""
@@ -58,6 +59,7 @@ def tiny_instance(
             needs = rng.choice([[1, 2], [1, 2, 3, 4], [2, 4], [1, 3], [2], [3]])
             for vm_type in document["vm_types"]:
                 vm_type["vcpus"] = rng.choice([2, 3, 4, 4, 6, 8])
+                vm_type["memory_mb"] *= rng.choice([1, 1, 2]) if memory else 1
             for task in document["tasks"]:
                 task["cores"] = rng.choice(needs)
         if quotas:
