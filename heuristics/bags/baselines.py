@@ -77,7 +77,7 @@ def _best_by_moments(instance: Instance, run: Run, plan_by: Callable[[int], Sche
 def _price_of_second(instance: Instance, offers: Sequence[RentalOffer]) -> FloatArray:
     """Return the cost of a second of each group on each offer: the greater of its shares of cores and memory."""
     vcpus = np.array([offer.vcpus for offer in offers])
-    memory_kb = np.array([offer.memory_kb for offer in offers])
+    memory_kb = np.array([offer.memory_kb for offer in offers], dtype=np.int64)
     price = np.array([offer.price_usd_per_s for offer in offers])
     cost: FloatArray = price * np.maximum(1 / vcpus, largest_share(instance.memory_kb[:, None], memory_kb))
     return cost

@@ -14,8 +14,8 @@ FAMILIES: dict[str, dict[str, bool]] = {
     "burstable": {"burstable": True},
     "markets": {"memory": True, "markets": True},
     "several": {"cores": True},
-    "cores and memory": {"cores": True, "memory": True},
     "quotas": {"memory": True, "quotas": True},
+    "cores and memory": {"cores": True, "memory": True},
 }
 """What to ask of `tiny_instance`, by name."""
 
@@ -42,7 +42,8 @@ def tiny_instance(
     markets : bool
         Whether tasks may be kept off a market, and the system has a part of the memory of VMs.
     cores : bool
-        Whether tasks have several cores; in a third of these bags all the same number.
+        Whether tasks have several cores; in a third of these bags all the same number. With ``memory``, memory may bind
+        beside them in every bag.
     quotas : bool
         Whether there are limits of several types together, of VMs or of vCPUs.
     """
@@ -65,9 +66,11 @@ def tiny_instance(
         if quotas:
             _add_quotas(rng, document)
         try:
-            return Instance.from_document(document, "tiny")
+            instance = Instance.from_document(document, "tiny")
         except InputError:  # a task that fits nowhere, or markets without an offer: draw again
             continue
+        if instance.slots.beside_memory or not (cores and memory):
+            return instance
 
 
 def tiny_billing(seed: int) -> dict[str, Any]:
