@@ -681,6 +681,11 @@ class Slots(NamedTuple):
         slots = max(vm_type.vcpus // self.cores, 1)  # where there is none, no task can run
         return slots, self.amount(slots, type_memory_kb(vm_type))
 
+    @property
+    def count_memory(self) -> bool:
+        """True if memory is among what tasks share."""
+        return self.beside_memory or not self.shared
+
     def amount(self, slots: Number, memory_kb: Number) -> Number:
         """What tasks share, of slots and memory that are there or needed."""
         if self.beside_memory:
