@@ -262,9 +262,10 @@ class IntervalModel:
             if not free[vm.offer.type_index]:
                 needs = lower_of(needed).tolist()
                 self.model.add_cumulative(intervals, needs, size_kb)
-                large = [k for k, need in enumerate(needs) if 2 * need > size_kb or 2 * slots[k] > vm.offer.vcpus]
-                if len({tasks[k] for k in large}) > 1:  # own: no two of these at a time
-                    self.model.add_no_overlap([intervals[k] for k in large])
+                for of, size in ((needs, size_kb), (slots, vm.offer.vcpus)):
+                    large = [k for k, need in enumerate(of) if 2 * need > size]
+                    if len({tasks[k] for k in large}) > 1:  # own: no two of these at a time
+                        self.model.add_no_overlap([intervals[k] for k in large])
 
     def credits_suffice(self) -> None:
         """Follow the credits of burstable VMs where they matter, as `spotbag.check` does (own)."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.capacities import fits, lower_of, slots_in
+from ...core.capacities import fits, lower_of, slots_in, upper_of
 from ...core.compiled import compiled, compiled_part
 from ...core.quantities import BoolArray, FloatArray, IntArray
 
@@ -204,14 +204,16 @@ def quick_bound(seconds: IntArray, memory: IntArray, n: int, machine: Machine) -
     longest = 0
     work = 0
     energy = 0
-    large = 0
+    large = wide = 0
     for task in range(n):
         longest = max(longest, seconds[task])
         work += seconds[task] * slots_in(memory[task])
         energy += seconds[task] * lower_of(memory[task])
-        if not fits(room - 2 * memory[task]):
+        if 2 * lower_of(memory[task]) > lower_of(room):
             large += seconds[task]
-    bound = max(longest, -(-work // cores), -(-energy // lower_of(room)), large)
+        if 2 * upper_of(memory[task]) > upper_of(room):
+            wide += seconds[task]
+    bound = max(longest, -(-work // cores), -(-energy // lower_of(room)), large, wide)
     if n > cores:
         # Of the cores + 1 longest tasks, two share a core.
         by_length = np.zeros(cores + 1, np.int64)
