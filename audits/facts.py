@@ -7,7 +7,7 @@ instance.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -200,12 +200,37 @@ class CreditFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """How much is needed, or there, of what tasks on a VM share: its memory, and its slots if tasks differ in them."""
+
+    kb: int = 0
+    slots: int = 0
+
+    def __add__(self, other: Share) -> Share:
+        return Share(self.kb + other.kb, self.slots + other.slots)
+
+    def __sub__(self, other: Share) -> Share:
+        return Share(self.kb - other.kb, self.slots - other.slots)
+
+    def within(self, size: Share) -> bool:
+        """True if there is enough of both."""
+        return self.kb <= size.kb and self.slots <= size.slots
+
+    def beyond(self, size: Share) -> Iterator[tuple[float, float, str]]:
+        """What is too much of each: how much is needed, and there, and the unit."""
+        if self.slots > size.slots:
+            yield self.slots, size.slots, "slots"
+        if self.kb > size.kb:
+            yield self.kb / 1024, size.kb / 1024, "MB"
+
+
+@dataclass(frozen=True, slots=True)
 class TypeFacts:
-    """A VM type, its ``size`` in KB of memory; if tasks have several cores, by `Slots`, and ``given`` as it is."""
+    """A VM type, and what tasks share there, ``size``; of tasks of several cores by `Slots`, and ``given`` as it is."""
 
     name: str
     vcpus: int
-    size: int
+    size: Share
     memory_gb: Fraction
     price_usd_per_s: Mapping[str, Fraction]
     limits: Mapping[str, int]
@@ -247,8 +272,8 @@ class Work:
 class Slots(NamedTuple):
     """Slots: cores that always go together, as all tasks need that many, twice that many, and so on.
 
-    If tasks need 2 or 4 cores, a slot is 2 cores: a VM of 9 cores has four. What tasks on a VM share is its memory, or
-    its slots, if they need different numbers of them.
+    If tasks need 2 or 4 cores, a slot is 2 cores: a VM of 9 cores has four. What tasks on a VM share is its memory and,
+    if they need different numbers of them, its slots.
 
     Attributes
     ----------
@@ -261,15 +286,9 @@ class Slots(NamedTuple):
     cores: int
     shared: bool
 
-    @property
-    def unit(self) -> tuple[int, str]:
-        """How much of what is shared is written as 1, and its unit."""
-        return (1, "slots") if self.shared else (1024, "MB")
-
-    def of_vm(self, vcpus: int, memory_kb: int) -> tuple[int, int]:
-        """Slots of a VM, and how much there is of what its tasks share: slots, or KB."""
-        slots = max(vcpus // self.cores, 1)  # where there is none, no task can run
-        return slots, slots if self.shared else memory_kb
+    def share(self, cores: int, memory_kb: int) -> Share:
+        """What some cores and memory are of what tasks share."""
+        return Share(memory_kb, cores // self.cores if self.shared else 0)
 
 
 def slots_of(cores: Collection[int]) -> Slots:
@@ -317,20 +336,21 @@ class InstanceFacts:
         }
         self.slots = slots_of({entry.get("cores", 1) for entry in document["tasks"]})
         for vm_type in self.types.values() if self.slots != (1, False) else ():
-            slots, size = self.slots.of_vm(vm_type.vcpus, vm_type.size)
+            slots = max(vm_type.vcpus // self.slots.cores, 1)  # where there is none, no task can run
+            size = self.slots.share(vm_type.vcpus, vm_type.size.kb)
             self.types[vm_type.name] = replace(vm_type, vcpus=slots, size=size, given=vm_type)
         self._checkpoint = document.get("checkpoint")
-        self._needs: dict[int, int] = {}
+        self._needs: dict[int, Share] = {}
         self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
         self._runtimes: dict[tuple[int, str], int | None] = {}
         self._fresh: dict[tuple[int, str, bool, bool], Work | None] = {}
 
-    def need(self, task: str) -> int:
-        """Need of a task of what tasks on a VM share: KB of memory, rounded up, or slots (`Slots`)."""
+    def need(self, task: str) -> Share:
+        """Need of a task of what tasks on a VM share: KB of memory, rounded up, and slots (`Slots`)."""
         entry = self.tasks[task]
         if id(entry) not in self._needs:
             needed_kb = rounded_up(exact(entry["memory_mb"]) * 1024)
-            self._needs[id(entry)] = entry.get("cores", 1) // self.slots.cores if self.slots.shared else needed_kb
+            self._needs[id(entry)] = self.slots.share(entry.get("cores", 1), needed_kb)
         return self._needs[id(entry)]
 
     def given_runtime_s(self, task: str, type_name: str) -> Fraction | None:
@@ -346,7 +366,7 @@ class InstanceFacts:
         else:
             given = exact(entry["base_runtime_s"]) / vm_type.speed
         whole = vm_type.whole
-        if given > LONGEST_S or exact(entry["memory_mb"]) * 1024 * WITHOUT_EXCESS > whole.size:
+        if given > LONGEST_S or exact(entry["memory_mb"]) * 1024 * WITHOUT_EXCESS > whole.size.kb:
             return None
         if entry.get("cores", 1) > whole.vcpus:
             return None
@@ -422,7 +442,7 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
     return TypeFacts(
         name=entry["name"],
         vcpus=int(entry["vcpus"]),
-        size=math.floor(memory * 1024) - rounded_up(exact(entry.get("reserved_mb", 0)) * 1024),
+        size=Share(math.floor(memory * 1024) - rounded_up(exact(entry.get("reserved_mb", 0)) * 1024)),
         memory_gb=memory / 1024,
         price_usd_per_s={
             market: exact(offer["price_usd_per_hour"]) / SECONDS_PER_HOUR for market, offer in entry["offers"].items()

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 from ..core.quantities import plain
 from ..core.wording import counted
 from ..traces.trace import Trace
-from .facts import RULES, AuditReport, Finding, InstanceFacts, Work, exact
+from .facts import RULES, AuditReport, Finding, InstanceFacts, Share, Work, exact
 from .figures import Figures, figure_findings
 from .quotas import QuotaRule
 from .vm_books import RANKS, RunBook, VmBook
@@ -307,16 +307,15 @@ class Audit(ABC):
         burst = vm.type.credits is not None and event.get("mode") != "baseline"
         vm.begin(RunBook(name, event["core"], vm.uptime_s(now), work, burst, need), now)
         book.running_on = vm.name
-        if vm.used > vm.type.size:
+        if not vm.used.within(vm.type.size):
             self._check_memory(event, vm)
 
     def _check_memory(self, event: Event, vm: VmBook) -> None:
         """Check the memory of a VM from now on; tasks due to end now have freed theirs."""
         uptime = vm.uptime_s(event["t"])
-        used = sum(run.need for run in vm.runs.values() if run.due_uptime_s > uptime)
-        if used > vm.type.size:
-            one, unit = self.facts.slots.unit
-            over, need, size = ((used - vm.type.size) / one, used / one, vm.type.size / one)
+        used = sum((run.need for run in vm.runs.values() if run.due_uptime_s > uptime), Share())
+        for need, size, unit in used.beyond(vm.type.size):
+            over = need - size
             message = f"{described(event)}: {vm.name} needs {need:.3f} {unit}, {over:.3f} {unit} over its {size:.3f}"
             self._find("memory", vm.name, over, unit, f"{message} {unit}")
 

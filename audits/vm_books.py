@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from .facts import TypeFacts, Work
+from .facts import Share, TypeFacts, Work
 
 State: TypeAlias = Literal["launching", "up", "hibernated", "stopped", "terminated"]
 
@@ -44,7 +44,7 @@ class RunBook:
     started_uptime_s: int
     work: Work
     burst: bool
-    need: int
+    need: Share
     preempted_uptime_s: int | None = None
     stops_uptime_s: int = 0
     writes: bool = False
@@ -98,7 +98,7 @@ class VmBook:
     reclaimed: bool = False
     runs: dict[str, RunBook] = field(default_factory=dict)
     cores: dict[int, str] = field(default_factory=dict)
-    used: int = 0
+    used: Share = field(default_factory=Share)
     busy_s: int = 0
     tasks: set[str] = field(default_factory=set)
     first_start_uptime_s: int = 0

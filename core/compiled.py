@@ -26,7 +26,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.untyped_passes import ReconstructSSA
 from numba.extending import register_jitable
 
-from . import bill
+from . import bill, capacities
 from .limits import LimitReached, Stopwatch, current_limit, overtime
 from .processes import COMPILING, NOT_KEPT, run_in_thread
 
@@ -353,8 +353,8 @@ def shared_part(function: Function) -> Function:
     return made
 
 
-for _rule in vars(bill).values():
-    if isinstance(_rule, FunctionType) and _rule.__module__ == bill.__name__:
+for _rule in (*vars(bill).values(), *vars(capacities).values()):
+    if isinstance(_rule, FunctionType) and _rule.__module__ in (bill.__name__, capacities.__name__):
         register_jitable(**_PART)(_rule)  # compiled loops call it as it stands
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from ..core.capacities import Number, lower_of, packed, upper_of
 from ..core.errors import Issue
 from ..core.quantities import (
     EXCESS,
@@ -636,8 +637,8 @@ class Slots(NamedTuple):
     A VM has a slot for as many cores as divide the needs of all tasks. Where all tasks need the same number, each runs
     in a slot of its own, and nothing else is known of cores. Where they do not, slots are what tasks on a VM share, as
     they share memory elsewhere: each needs some (`Instance.memory_kb`), a VM has so many (`RentalOffer.memory_kb`), and
-    a task stands in the queue of one, its first. Such bags are planned only where memory itself never binds
-    (`memory_beside_cores`).
+    a task stands in the queue of one, its first. Where memory may bind beside them, both are in one number
+    (`core.capacities`).
 
     Attributes
     ----------
@@ -645,10 +646,13 @@ class Slots(NamedTuple):
         Cores of a slot.
     shared : bool
         Whether tasks need different numbers of them.
+    beside_memory : bool
+        Whether they do, and memory may bind, too (`memory_beside_cores`).
     """
 
     cores: int = 1
     shared: bool = False
+    beside_memory: bool = False
 
     @classmethod
     def of(
@@ -678,13 +682,24 @@ class Slots(NamedTuple):
     def of_type(self, vm_type: VmType) -> tuple[int, int]:
         """Slots of a VM, and the size of what its tasks share: its memory in KB, or its slots."""
         slots = max(vm_type.vcpus // self.cores, 1)  # where there is none, no task can run
-        return slots, slots if self.shared else type_memory_kb(vm_type)
+        return slots, self.amount(slots, type_memory_kb(vm_type))
+
+    @property
+    def count_memory(self) -> bool:
+        """True if memory is among what tasks share."""
+        return self.beside_memory or not self.shared
+
+    def amount(self, slots: Number, memory_kb: Number) -> Number:
+        """What tasks share, of slots and memory that are there or needed."""
+        if self.beside_memory:
+            return packed(slots, memory_kb)
+        return slots if self.shared else memory_kb
 
 
 def memory_beside_cores(
     vm_types: Sequence[VmType], cores: IntArray, needed_kb: IntArray, runtime_s: IntArray, group_size: IntArray
-) -> VmType | None:
-    """First type on which tasks that fit the cores may not fit the memory; arrays by group, None if there is none."""
+) -> bool:
+    """True if tasks that fit the cores of any type may not fit its memory; arrays by group."""
     order = np.argsort(-needed_kb / cores, kind="stable")
     kb_for_core, all_cores = needed_kb[order] / cores[order], (cores * group_size)[order]
     for index, vm_type in enumerate(vm_types):
@@ -692,8 +707,8 @@ def memory_beside_cores(
         # At most as much memory as of the tasks that need most for each core, of the last one a part.
         taken = np.clip(vm_type.vcpus - (np.cumsum(most) - most), 0, most)
         if float(taken @ kb_for_core) * (1 - EXCESS) > type_memory_kb(vm_type):
-            return vm_type
-    return None
+            return True
+    return False
 
 
 def expanded_ids(group: str, count: int) -> list[str]:
@@ -846,10 +861,11 @@ def memory_never_binds(
     if result.all():
         return result
     memory = np.repeat(memory_kb, group_size)
+    parts = [lower_of, upper_of] if upper_of(memory_kb).any() else [lower_of]
     for index, (slots, size_kb) in enumerate(sizes):
         if result[index]:
             continue
         able = memory[np.repeat(runtime_s[:, index], group_size) < NEVER]
-        largest = np.partition(able, -slots)[-slots:] if able.size > slots else able
-        result[index] = int(largest.sum()) <= size_kb
+        largest = (np.partition(part(able), -slots)[-slots:] if able.size > slots else part(able) for part in parts)
+        result[index] = all(int(of.sum()) <= part(size_kb) for part, of in zip(parts, largest, strict=True))
     return result

@@ -59,6 +59,7 @@ from .entries import (
     duration_table,
     expanded_ids,
     given_runtime_s,
+    memory_beside_cores,
     memory_never_binds,
     named_cores,
     objective_issues,
@@ -320,9 +321,7 @@ class Instance(WholeDocument):
         if concerns(changed, "vm_types"):
             yield from type_issues(list(enumerate(self.vm_types)))
         if concerns(changed, "vm_types", "tasks", "machines") and int(self.cores.max()) > 1:
-            yield from core_issues(
-                self.vm_types, self.slots, self.cores, self.needed_kb, self.runtime_s, self.group_size
-            )
+            yield from core_issues(self.vm_types, self.cores, self.runtime_s)
         if concerns(changed, "tasks", "vm_types"):
             too_large = list(size_issues(len(self.task_rows), self.vm_types))
             yield from too_large
@@ -464,12 +463,21 @@ class Instance(WholeDocument):
     def slots(self) -> Slots:
         """Slots of the bag; see there."""
         running = ((named_cores(run), machine.type) for machine in self.machines for run in machine.running)
-        return Slots.of(self.cores, self.vm_types, running)
+        slots = Slots.of(self.cores, self.vm_types, running)
+        return slots._replace(beside_memory=slots.shared and self.memory_beside_cores)
+
+    @cached_property
+    def memory_beside_cores(self) -> bool:
+        """True if tasks that fit the cores of a VM may not fit its memory."""
+        return memory_beside_cores(self.vm_types, self.cores, self.needed_kb, self.runtime_s, self.group_size)
 
     @cached_property
     def memory_kb(self) -> IntArray:
-        """What a task of each group needs of what tasks on a VM share, shape (n_groups,): memory in KB, or slots."""
-        return read_only(self.cores // self.slots.cores) if self.slots.shared else self.needed_kb
+        """What a task of each group needs of what tasks on a VM share, shape (n_groups,): memory in KB, slots, or both.
+
+        Both are in one number; see `spotbag.core.capacities`.
+        """
+        return read_only(self.slots.amount(self.cores // self.slots.cores, self.needed_kb))
 
     @cached_property
     def given_runtime_s(self) -> FloatArray:

@@ -21,12 +21,10 @@ from .entries import (
     Machine,
     Market,
     Quota,
-    Slots,
     Task,
     VmType,
     due_s,
     matches,
-    memory_beside_cores,
     named_cores,
     type_memory_kb,
     wrong_cores,
@@ -201,11 +199,8 @@ def type_issues(vm_types: Numbered[VmType]) -> Iterator[Issue]:
 
 def core_issues(
     vm_types: Sequence[VmType],
-    slots: Slots,
     cores: IntArray,
-    needed_kb: IntArray,
     runtime_s: IntArray,
-    group_size: IntArray,
 ) -> Iterator[Issue]:
     """Types on which tasks of several cores cannot be planned; arrays by group."""
     several = cores > 1
@@ -213,14 +208,6 @@ def core_issues(
         if vm_type.burstable is not None and (runtime_s[several, index] < NEVER).any():
             rule = "is burstable, and credits of tasks of several cores are not known: leave the type out"
             yield Issue(f"vm_types[{index}]", rule, item=vm_type.name)
-    short = memory_beside_cores(vm_types, cores, needed_kb, runtime_s, group_size) if slots.shared else None
-    if short is not None:
-        yield Issue(
-            "tasks",
-            f"need different numbers of cores, and more memory than {short.name} has for so many cores: where both may "
-            "bind cannot be planned yet; give tasks the cores that their memory takes, all tasks the same number, or "
-            f"leave out {short.name}",
-        )
 
 
 def tasks_are_right(

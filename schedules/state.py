@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from ..core.bill import paid_until_s, session_usd, unpaid_usd
+from ..core.capacities import fits
 from ..core.errors import InputError, Issue, public
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, STATED, BoolArray, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
@@ -36,7 +37,6 @@ from ..instances.entries import (
     wrong_cores,
 )
 from ..instances.instance import Instance, RunningTasks, held_s, machine_paid, rents_of
-from ..instances.instance_checks import core_issues
 from .events import Draft, Event, events_of_words, have_happen, wrong_state
 from .vm_state import TaskOnVm, VmState, VmStatus, billing_of, changed, session_so_far_usd, several
 
@@ -446,12 +446,10 @@ class _Remaining:
         """Offers of the given instance as the tasks that are left count their cores, which may be by other slots."""
         given, group = self.given, self.given.task_group[self.tasks]
         running = ((named_cores(run), vm.type) for vm in self.state.vms for run in vm.running)
-        self.slots = Slots.of(given.cores[group], given.vm_types, running)
+        slots = Slots.of(given.cores[group], given.vm_types, running)
+        self.slots = slots._replace(beside_memory=slots.shared and given.memory_beside_cores)
         if self.slots == given.slots:
             return given.offers
-        of_tasks = (given.cores[group], given.needed_kb[group], given.runtime_s[group], np.ones_like(group))
-        for issue in core_issues(given.vm_types, self.slots, *of_tasks):
-            raise wrong_state(f"leaves tasks that {issue.rule}")
         sizes = [self.slots.of_type(offer.vm_type) for offer in given.offers]
         return tuple(
             replace(offer, vcpus=slots, memory_kb=size_kb)
@@ -573,7 +571,7 @@ class _Remaining:
             "duration_s": self.duration_s,
         }
         if self.slots != given.slots:
-            arrays["memory_kb"] = arrays["cores"] // self.slots.cores if self.slots.shared else arrays["needed_kb"]
+            arrays["memory_kb"] = self.slots.amount(arrays["cores"] // self.slots.cores, arrays["needed_kb"])
         if same_times:
             # Times are those of the whole bag, row by row, as long as no task takes another time than there.
             sustained_s = given.sustained_s[group]
@@ -649,9 +647,9 @@ class _Remaining:
         running, records, end_s = self._running_tasks(remaining)
         offer, n_vms = self.offer_of, len(self.state.vms)
         # Tasks that need more memory together than there is, as they were late: nothing joins them.
-        used_kb = np.bincount(running.machine, remaining.memory_kb[running.task], minlength=n_vms)
-        fits = used_kb <= np.array([entry.memory_kb for entry in self.offers])[offer]
-        fields = self._machine_fields(records, fits)
+        left = np.array([entry.memory_kb for entry in self.offers], dtype=np.int64)[offer]
+        np.subtract.at(left, running.machine, remaining.memory_kb[running.task])
+        fields = self._machine_fields(records, fits(left))
         ready_s = np.array([entry["ready_s"] for entry in fields], dtype=np.int64)
         given_s = np.array([entry["paid_until_s"] for entry in fields], dtype=np.int64)
         rents = rents_of(self.bills)

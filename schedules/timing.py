@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from ..core.bill import begun_s
+from ..core.capacities import fits
 from ..core.errors import input_error
 from ..core.quantities import FloatArray, IntArray
 from ..core.wording import first_names
@@ -188,13 +189,13 @@ class VmTimeline:
         if self._memory_kb is None:
             return start
         room = self._memory_kb - memory_kb
-        if room < 0:
+        if not fits(room):
             return None
         times, used = self._times, self._used_kb
         step = bisect_right(times, start) - 1
         end = start + duration_s
         while step < len(times) and times[step] < end:
-            if used[step] > room:
+            if not fits(room - used[step]):
                 start = times[step + 1]
                 end = start + duration_s
             step += 1

@@ -13,7 +13,7 @@ from ...core.wording import counted
 from ...instances.clouds import cloud_of
 from ...instances.entries import BillingRules
 from ...traces.trace import Trace
-from ..facts import RULES, AuditReport, Finding, InstanceFacts, TypeFacts, exact
+from ..facts import RULES, AuditReport, Finding, InstanceFacts, Share, TypeFacts, exact
 from ..figures import amount_off
 from .bill import Rules
 
@@ -191,8 +191,8 @@ class ExecutionAudit:
         over = (need := sum(map(self.facts.cores, vm.running.values()))) - vm.type.whole.vcpus
         if over > 0:
             self._find("core", name, over, "cores", f"{_described(event)}: its tasks need {need} cores")
-        over = sum(map(self.facts.need, vm.running.values())) - vm.type.size
-        if over > 0 and not self.facts.slots.shared:
+        over = sum(map(self.facts.need, vm.running.values()), Share()).kb - vm.type.size.kb
+        if over > 0:
             self._find("memory", name, over / 1024, "MB", f"{_described(event)}: its tasks need too much memory")
 
     def _stop(self, event: dict[str, Any], vm: _Vm) -> None:

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -46,6 +46,7 @@ from ...core.quantities import SECONDS_PER_HOUR, IntArray
 from ...instances.entries import SurvivalLevel
 from ...instances.instance import Instance
 from ...schedules.documents import ScheduleColumns, Survival
+from ..facts import Share
 from .survival_losses import NEVER_S, AvailableVms, Losses, Lost
 from .survival_rescues import TakeoverVm, earliest_ends, filled
 from .survival_twins import Twins
@@ -313,13 +314,19 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
 def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: IntArray, by_s: int) -> str | None:
     """Message for lost tasks that need more memory-seconds than are available; None if there are enough."""
     types = losses.types
-    room = sum(types[own.type].size * max(by_s - min(own.slot_from_s), 0) for own in fleet.own)
-    room += fleet.most([found.size for found in types]) * (by_s - fleet.ready_s)
-    needed = sum(need * seconds for need, seconds in zip(lost.needs, least_s.tolist(), strict=True))
+
+    def needed_and_room(share: Callable[[Share], int]) -> tuple[int, int]:
+        room = sum(share(types[own.type].size) * max(by_s - min(own.slot_from_s), 0) for own in fleet.own)
+        room += fleet.most([share(found.size) for found in types]) * (by_s - fleet.ready_s)
+        needs = zip(lost.needs, least_s.tolist(), strict=True)
+        return sum(share(need) * seconds for need, seconds in needs), room
+
+    needed, room = needed_and_room(lambda share: share.slots)
+    if needed > room:
+        return f"what is lost needs at least {needed:,} seconds of slots, and {room:,} can be had"
+    needed, room = needed_and_room(lambda share: share.kb)
     if needed <= room:
         return None
-    if losses.slots.shared:
-        return f"what is lost needs at least {needed:,} seconds of slots, and {room:,} can be had"
     needed_gb_h, room_gb_h = needed / 1024**2 / SECONDS_PER_HOUR, room / 1024**2 / SECONDS_PER_HOUR
     return f"what is lost needs at least {needed_gb_h:,.1f} GB of memory for an hour, and {room_gb_h:,.1f} can be had"
 

@@ -18,7 +18,7 @@ from ...core.limits import sign_of_life
 from ...core.quantities import SECONDS_PER_HOUR, IntArray
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
-from ..facts import exact, rounded_up, slots_of, without_zone
+from ..facts import Share, exact, rounded_up, slots_of, without_zone
 from ..quotas import QuotaRule, quota_rules
 from .bill import Session, bill_usd, rules_of, sessions_of
 from .plan_arrays import Bag, exact_interval_and_dump_s, size_kb
@@ -37,18 +37,18 @@ class RescueType:
     ----------
     name : str
         Of the type.
-    slots, size, limit : int
-        Slots of a VM (cores, if all tasks have one), how much there is of what tasks share there, usually KB of its
-        memory (`Slots`), and most VMs on demand.
+    slots, size, limit : int, Share and int
+        Slots of a VM (cores, if all tasks have one), how much there is of what tasks share there, and most VMs on
+        demand.
     usd_per_s : Fraction
         Price.
     may_bind : bool
-        Whether some tasks, one in each slot, need more than the size.
+        Whether some tasks, as many as slots, need more than the size.
     """
 
     name: str
     slots: int
-    size: int
+    size: Share
     limit: int
     usd_per_s: Fraction
     may_bind: bool
@@ -117,13 +117,13 @@ class Lost:
         Their rows in the plan.
     left_s : list of list of int, shape (n_lost, n_types)
         What is left of each on each rescue type; `NEVER_S` where it cannot run.
-    needs : list of int, shape (n_lost,)
+    needs : list of Share, shape (n_lost,)
         How much each needs of what tasks on a VM share.
     """
 
     rows: list[int]
     left_s: list[list[int]]
-    needs: list[int]
+    needs: list[Share]
 
 
 class Losses:
@@ -156,7 +156,8 @@ class Losses:
         self.bag = bag = Bag(instance)
         self.entry = bag.entries_of(plan.task_ids)
         self.slots = slots_of(set(bag.cores[:-1].tolist()))
-        self.need = (bag.cores // self.slots.cores if self.slots.shared else bag.need_kb)[self.entry]
+        of_slots = bag.cores // self.slots.cores if self.slots.shared else np.zeros_like(bag.cores)
+        self.need = np.array([bag.need_kb, of_slots])[:, self.entry]
         self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)  # tasks move while VMs boot
         self.vm_end_s = np.zeros(len(plan.vms), dtype=np.int64)
         np.maximum.at(self.vm_end_s, plan.task_vm, plan.task_end_s)
@@ -199,10 +200,10 @@ class Losses:
                 seconds = self.bag.run_times_s(vm_type, memory_kb)
                 self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
             if rescues and offer is not None:
-                able = self.need[self.run_s[vm_type.name][self.entry] < NEVER_S]
-                slots, size = self.slots.of_vm(vm_type.vcpus, memory_kb)
-                largest = np.sort(able)[-slots:]  # if these fit together, memory never binds here
-                usd_per_s, binds = exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR, int(largest.sum()) > size
+                able = self.need[:, self.run_s[vm_type.name][self.entry] < NEVER_S]
+                slots, size = max(vm_type.vcpus // self.slots.cores, 1), self.slots.share(vm_type.vcpus, memory_kb)
+                largest = np.sort(able)[:, -slots:].sum(axis=1)  # if these fit together, nothing shared binds here
+                usd_per_s, binds = exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR, not Share(*largest).within(size)
                 yield RescueType(vm_type.name, slots, size, offer.limit, usd_per_s, binds)
 
     # ---------------------------------------------------------------------------------------------------- what is lost
@@ -310,7 +311,9 @@ class Losses:
                 left[place] = self.left_s(int(rows[place]), at_s)
         least = left.min(axis=1) if left.shape[1] else np.full(len(rows), NEVER_S)
         order = np.lexsort((rows, -least))
-        return Lost(rows[order].tolist(), left[order].tolist(), self.need[rows[order]].tolist())
+        return Lost(
+            rows[order].tolist(), left[order].tolist(), [Share(*need) for need in self.need[:, rows[order]].T.tolist()]
+        )
 
     # ------------------------------------------------------------------------------------------------ where it is done
 

@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ..facts import Share
 from .survival_losses import NEVER_S, AvailableVms, Lost, OwnVm, RescueType
 
 _TASKS_LOOKED_AT = 16
 _VMS_LOOKED_AT = 8
 """Tasks, or VMs, that are looked at for one whose memory suffices, before that is given up."""
-_ENOUGH = 2**62
+_ENOUGH = Share(2**62, 2**62)
 
 
 @dataclass(slots=True)
@@ -31,12 +32,12 @@ class TakeoverVm:
         The VM of the plan that it is; absent if it is new.
     free : list of (int, int)
         A heap: when each core is free, and the core.
-    room_left, may_bind : int and bool
+    room_left, may_bind : Share and bool
         Memory that is free after the last start, and whether it is looked at.
     end_s, last_start_s : int
         End of the last task, and the last start of one.
-    running : list of (int, int)
-        A heap: ends and memory of those that run then.
+    running : list of (int, int, Share)
+        A heap: ends and needs of those that run then, and their numbers.
     tasks : list of (int, int, int, int)
         Index of a task among those lost, core, start and end.
     """
@@ -44,14 +45,14 @@ class TakeoverVm:
     type: int
     own: OwnVm | None
     free: list[tuple[int, int]]
-    room_left: int
+    room_left: Share
     may_bind: bool
     end_s: int = 0
     last_start_s: int = 0
-    running: list[tuple[int, int]] = field(default_factory=list)
+    running: list[tuple[int, int, Share]] = field(default_factory=list)
     tasks: list[tuple[int, int, int, int]] = field(default_factory=list)
 
-    def room(self) -> tuple[int, int]:
+    def room(self) -> tuple[int, Share]:
         """Earliest start of another task, not before the last one, and the free memory from then on."""
         at_s = self.free[0][0]
         if not self.may_bind:
@@ -59,27 +60,27 @@ class TakeoverVm:
         at_s = max(at_s, self.last_start_s)
         running = self.running
         while running and running[0][0] <= at_s:
-            self.room_left += heapq.heappop(running)[1]
+            self.room_left += heapq.heappop(running)[2]
         return at_s, self.room_left
 
-    def start_s(self, need: int) -> int:
+    def start_s(self, need: Share) -> int:
         """Earliest start of a task that is not before another's: then no later moment needs more memory than that."""
         at_s, room_left = self.room()
-        if need > room_left:
-            for end_s, used in sorted(self.running):
+        if not need.within(room_left):
+            for end_s, _, used in sorted(self.running):
                 at_s, room_left = end_s, room_left + used
-                if need <= room_left:
+                if need.within(room_left):
                     break
         return at_s
 
-    def take(self, number: int, start_s: int, end_s: int, need: int) -> None:
+    def take(self, number: int, start_s: int, end_s: int, need: Share) -> None:
         """Put a task on the core that is free first."""
         core = self.free[0][1]
         heapq.heapreplace(self.free, (end_s, core))
         self.last_start_s = start_s
         self.end_s = max(self.end_s, end_s)
         if self.may_bind:
-            heapq.heappush(self.running, (end_s, need))
+            heapq.heappush(self.running, (end_s, number, need))
             self.room_left -= need
         self.tasks.append((number, core, start_s, end_s))
 
@@ -144,7 +145,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
     return [place for place in opened if place.tasks]
 
 
-def _roomiest(heap: list[tuple[int, int, TakeoverVm]], need: int) -> tuple[int, int]:
+def _roomiest(heap: list[tuple[int, int, TakeoverVm]], need: Share) -> tuple[int, int]:
     """Position in a heap of the VM that can start a task first, among those whose cores are free first."""
     best, best_s = 0, heap[0][2].start_s(need)
     if best_s > heap[0][0]:
@@ -245,7 +246,7 @@ class _Waiting:
             at = self._from(place.type, bisect_left(negative_s, start_s - by_s)) if start_s < by_s else len(tasks)
             first = chosen = at
             for _ in range(_TASKS_LOOKED_AT):
-                if chosen == len(tasks) or needs[tasks[chosen]] <= room_left:
+                if chosen == len(tasks) or needs[tasks[chosen]].within(room_left):
                     break
                 chosen = self._from(place.type, chosen + 1)
             else:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from ..facts import Share
 from ..vm_books import RunBook
 
 
@@ -21,7 +22,7 @@ class Slot:
     core: int
     start_s: int
     end_s: int
-    need: int
+    need: Share
     baseline_s: int | None = None
     slowed: bool = False
     missed: bool = False
@@ -36,7 +37,7 @@ class Timetable:
 
     Parameters
     ----------
-    n_cores, size : int
+    n_cores, size : int and Share
         Of the VM: its cores, and how much it has of what tasks share.
 
     Attributes
@@ -53,7 +54,7 @@ class Timetable:
         waits.
     """
 
-    def __init__(self, n_cores: int, size: int) -> None:
+    def __init__(self, n_cores: int, size: Share) -> None:
         self._size = size
         self._cores: list[deque[Slot]] = [deque() for _ in range(n_cores)]
         self._slots: dict[str, Slot] = {}
@@ -111,7 +112,7 @@ class Timetable:
         slot.core, slot.start_s, slot.end_s, slot.moves_up = core, start_s, start_s + duration_s, False
         self.plan(slot)
 
-    def _room_from_s(self, since_s: int, need: int, duration_s: int, running: Collection[RunBook]) -> int:
+    def _room_from_s(self, since_s: int, need: Share, duration_s: int, running: Collection[RunBook]) -> int:
         """First time from which on the memory suffices for a task."""
         others = [(run.started_uptime_s, run.due_uptime_s, run.need) for run in running]
         for queue in self._cores:
@@ -120,13 +121,13 @@ class Timetable:
                     break
                 others.append((slot.start_s, slot.end_s, slot.need))
         room = self._size - need
-        if sum(other for _, _, other in others) <= room:
+        if sum((other for _, _, other in others), Share()).within(room):
             return since_s
         starts_s = sorted({start_s for start_s, _, _ in others})
         for time_s in sorted({since_s, *(end_s for _, end_s, _ in others if end_s > since_s)}):
             moments = [time_s, *(start_s for start_s in starts_s if time_s < start_s < time_s + duration_s)]
             if all(
-                sum(other for start_s, end_s, other in others if start_s <= moment < end_s) <= room
+                sum((other for start_s, end_s, other in others if start_s <= moment < end_s), Share()).within(room)
                 for moment in moments
             ):
                 return time_s
@@ -176,10 +177,10 @@ class Timetable:
                 queue[0].missed = True
                 yield queue[0]
 
-    def misses_all(self, free: int) -> bool:
+    def misses_all(self, free: Share) -> bool:
         """True if tasks wait and the given memory is enough for all of them; reported once for each task."""
         slots = self._slots.values()
-        if not slots or any(slot.missed or slot.need > free for slot in slots):
+        if not slots or any(slot.missed or not slot.need.within(free) for slot in slots):
             return False
         for slot in slots:
             slot.missed = True

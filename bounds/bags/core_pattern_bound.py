@@ -37,6 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.capacities import lower_of, slots_of
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, count_work
 from ...core.quantities import NEARLY, TABLE_BYTES, BoolArray, FloatArray, IntArray
@@ -242,9 +243,12 @@ class CorePatternProgramme(PatternMaster):
         groups = [np.unique(instance.task_group[mine]) for mine in classes.tasks]
         self.cores: list[_Cores] = []
         self.burstable: list[_Burstable] = []
+        of_slots, of_memory = slots_of(instance.memory_kb), lower_of(instance.memory_kb)
+        both = instance.slots.beside_memory
         for k, (offer, usd_per_s) in enumerate(zip(offers, least_usd_per_s(instance, offers).tolist(), strict=True)):
             cuts = configurations.weightings.get(offer.index, ())
-            of_groups = [instance.memory_kb / offer.memory_kb, *(cut.weights / cut.capacity for cut in cuts)]
+            of_groups = [of_memory / lower_of(offer.memory_kb), *([of_slots / offer.vcpus] if both else [])]
+            of_groups += [cut.weights / cut.capacity for cut in cuts]
             work = least_work_s(instance, offer)
             pool = (
                 offer,
@@ -351,12 +355,12 @@ class CorePatternProgramme(PatternMaster):
         duals[: len(group)] = np.where(np.isfinite(prices), prices, 0.0)
         place = {int(offer): number for number, offer in enumerate(divisible.offers)}
         for entry, first in zip(self.cores, self.first_weighting, strict=True):
-            price = divisible.memory_price[place[entry.offer.index]] * entry.offer.memory_kb
+            price = divisible.memory_price[place[entry.offer.index]] * lower_of(entry.offer.memory_kb)
             duals[first] = min(price, entry.price) * max(self.last, 1)
         for pool in self.burstable:
             number = place[pool.offer.index]
             duals[pool.first_row] = divisible.core_price[number] * max(self.last, 1)
-            price = divisible.memory_price[number] * pool.offer.memory_kb
+            price = divisible.memory_price[number] * lower_of(pool.offer.memory_kb)
             duals[pool.first_row + 2] = price * max(self.last, 1)
         return duals
 

@@ -1,11 +1,11 @@
 """The divisible bound: tasks may be cut, VMs are paid for the work they do. A lower bound of the objective.
 
 For offers k with n_k VMs of c_k cores and memory m_k, price p_k a second and time limit L_k, tasks i with duration
-e_ik and memory r_i, time counted from the moment the VMs are ready:
+e_ik, memory r_i and q_i cores, time counted from the moment the VMs are ready:
 
     min wt T + wc sum_k p_k S_k                     (S_k: seconds of VMs of offer k that are paid)
     sum_k x_ik = 1                                  (the parts of a task)
-    c_k S_k >= sum_i e_ik x_ik                      (cores)
+    c_k S_k >= sum_i q_i e_ik x_ik                  (cores)
     m_k S_k >= sum_i r_i e_ik x_ik                  (memory)
     I_k n_k + b_k S_k >= sum_i e_ik x_ik            (credits)
     S_k <= n_k min(T, L_k)                          (VMs of the offer)
@@ -21,7 +21,7 @@ the baseline (`sustained_cores`); e_ik is the least work of a task in either mod
 The machines of an offer that exist already are a pool of their own. Until h_v, machine v is paid for anyway: what runs
 on it ends then, or it is paid in advance. Up to that moment its cores are free for F core seconds, and the pool has
 
-    c_k S_k + F_k >= sum_i e_ik x_ik                (and likewise for memory)
+    c_k S_k + F_k >= sum_i q_i e_ik x_ik            (and likewise for memory)
     S_k <= sum_v max(0, min(T, L_k) - h_v)
 
 Where tasks on spot VMs must end early (`RescuableInstance`), each core has a last task of its own among those of any
@@ -48,6 +48,7 @@ from weakref import ref
 import numpy as np
 
 from ...core.bill import begun_s
+from ...core.capacities import lower_of, slots_of
 from ...core.limits import Work, count_work, current_limit, out_of_time
 from ...core.quantities import OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray, at_most, rounded_down
 from ...core.work import ITERATIONS
@@ -125,7 +126,8 @@ class DivisibleBound:
 
     def second_price(self, instance: Instance) -> FloatArray:
         """Price of a second of a core for each group on each offer used, with its memory, shape (n_groups, n_used)."""
-        price = self.core_price + self.memory_price * instance.memory_kb[:, None]
+        needed = instance.memory_kb[:, None]
+        price: FloatArray = self.core_price * slots_of(needed) + self.memory_price * lower_of(needed)
         if len(self.early_price):
             price = price + self.early_price[:, None] * instance.offer_is_spot[self.offers]
         return price
@@ -261,7 +263,7 @@ def _pools(instance: Instance) -> _Pools:
     until_s = np.minimum(held_s, limits_s[pool])
     free_s = np.maximum(until_s[:, None] - instance.machine_core_free_s[machines], 0).sum(axis=1)
     ready_s = np.minimum(instance.machine_ready_s[machines], until_s)
-    sizes_kb = np.array([offer.memory_kb for offer in offers[n_rented:]], dtype=float)
+    sizes_kb = np.array([lower_of(offer.memory_kb) for offer in offers[n_rented:]], dtype=float)
     nothing, n_pools = np.zeros(n_rented), len(kinds)
     return _Pools(
         offers,
@@ -359,7 +361,7 @@ class _Dual:
         indices = np.array([offer.index for offer in offers], dtype=np.int64)
         self.durations, able = _least_work_s(instance, indices)
         self.able = able | (self.counts == 0)[:, None]
-        self.memory_kb = instance.memory_kb.astype(float)
+        self.slots, self.memory_kb = slots_of(instance.memory_kb), lower_of(instance.memory_kb).astype(float)
         self.usd = np.array([offer.price_usd_per_s for offer in offers])
         self.usd[:n_rented] = least_usd_per_s(instance, offers[:n_rented], shared=True)
         self.dearest = float(self.usd.max()) or 1.0  # machines may cost nothing more
@@ -368,7 +370,7 @@ class _Dual:
             [effective_cores(offer) for offer in offers[:n_rented]]
             + [float(offer.vcpus) for offer in offers[n_rented:]]
         )
-        self.sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
+        self.sizes_kb = np.array([float(lower_of(offer.memory_kb)) for offer in offers])
         self.limits_s = np.array([instance.time_limit_s(offer.market) for offer in offers], dtype=float)
         self.free_core_s, self.free_kb_s = pools.free_core_s, pools.free_kb_s
         self.groups = [
@@ -475,7 +477,9 @@ class _Dual:
         """
         count_work(ITERATIONS.bound_entry * self.durations.size)
         core_price, memory_price = self._split(theta)
-        unit = core_price + memory_price * self.memory_kb[:, None] if self.memory_bound else core_price
+        unit = core_price
+        if self.memory_bound:
+            unit = core_price * self.slots[:, None] + memory_price * self.memory_kb[:, None]
         if len(self.early.most_s):
             unit = unit + self._early_price(theta)[:, None] * self.early.spot
         prices = self.durations * unit
@@ -487,7 +491,7 @@ class _Dual:
         value = float((self.counts * prices[rows, choice]).sum())
         work = self.counts * self.durations[rows, choice]
         n_offers = len(self.offers)
-        core_seconds = np.bincount(choice, weights=work, minlength=n_offers) / self.cores
+        core_seconds = np.bincount(choice, weights=work * self.slots, minlength=n_offers) / self.cores
         if self.machines:
             free = float(core_price @ self.free_core_s + memory_price @ self.free_kb_s)
             value = rounded_down(value - free, value + free)
@@ -569,7 +573,7 @@ class _Dual:
         sample = copy.copy(self)
         sample.counts = np.array([self.counts[block].sum() for block in blocks])
         sample.durations, sample.able = self.durations[middle], self.able[middle]
-        sample.memory_kb = self.memory_kb[middle]
+        sample.slots, sample.memory_kb = self.slots[middle], self.memory_kb[middle]
         sample.early = self.early._replace(members=self.early.members[middle])
         if self.rescue is not None:
             again_s, whole_s = self.rescue.again_s[middle], self.rescue.whole_s[middle]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core.capacities import lower_of, slots_of
 from ...core.limits import checkpoint
 from ...core.quantities import BoolArray, FloatArray
 from ...instances.entries import FULL_SPEED
@@ -63,8 +64,8 @@ class DivisibleProgramme(Programme):
             mine = np.flatnonzero(weights)
             self.add_row(np.r_[0, 1 + mine], np.r_[most, -weights[mine]], lower=0.0)
         for k, offer in enumerate(self.offers):
-            self.add_cut(k, np.ones(n_groups), effective_cores(offer))
-            self.add_cut(k, self.instance.memory_kb / offer.memory_kb, 1.0)
+            self.add_cut(k, slots_of(self.instance.memory_kb).astype(float), effective_cores(offer))
+            self.add_cut(k, lower_of(self.instance.memory_kb) / lower_of(offer.memory_kb), 1.0)
 
     def column(self, k: int, group: int) -> int:
         """Column of the tasks of a group on an offer."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.capacities import lower_of, slots_of
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.group_limits import binding_limits
@@ -82,9 +83,11 @@ def fractional_fleet(instance: Instance, most_vms: IntArray | None = None) -> Fr
     rows: list[tuple[float, float, IntArray, FloatArray]] = []  # lower and upper limit, columns, coefficients
     for k, offer in enumerate(offers):
         mine = used == k
-        rows.append((0.0, np.inf, np.r_[k, column[mine]], np.r_[float(offer.vcpus), -seconds[mine]]))
+        needed = instance.memory_kb[group[mine]]
+        of_cores = -seconds[mine] * slots_of(needed)
+        rows.append((0.0, np.inf, np.r_[k, column[mine]], np.r_[float(offer.vcpus), of_cores]))
         if not instance.memory_never_binds[offer.type_index]:
-            share = seconds[mine] * instance.memory_kb[group[mine]] / offer.memory_kb
+            share = seconds[mine] * lower_of(needed) / lower_of(offer.memory_kb)
             rows.append((0.0, np.inf, np.r_[k, column[mine]], np.r_[1.0, -share]))
         if offer.burstable:
             at_start, sustained = limits[k] * initial_work_s(offer), sustained_cores(offer)

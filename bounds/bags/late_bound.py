@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...core.capacities import lower_of, slots_of
 from ...core.quantities import NEARLY, FloatArray, IntArray
 from ...instances.entries import FULL_SPEED, NEVER
 from ...instances.group_limits import binding_limits, most_worth, one_limit_each
@@ -46,7 +47,7 @@ def _most_in_time(
 ) -> Iterator[float]:
     """Upper bounds of the weight in time: by the time of cores, by that of memory, by tasks on each core."""
     able, offers, boot_s = seconds < NEVER, instance.offers, instance.boot_overhead_s
-    cores, size_kb = (np.array([getattr(offer, name) for offer in offers]) for name in ("vcpus", "memory_kb"))
+    cores, size_kb = np.array([(offer.vcpus, lower_of(offer.memory_kb)) for offer in offers]).T
     latest_s = instance.latest_end_s[groups].max(axis=0)
     limits = np.array([float(min(offer.limit, instance.n_tasks)) for offer in offers])
     vm_s = np.maximum(latest_s - boot_s, 0).astype(float)
@@ -58,10 +59,10 @@ def _most_in_time(
     for offer, rows in enumerate(free_s):
         left = np.maximum(latest_s[offer] - rows, 0)
         core_s[offer], machine_s[offer] = left.sum(), left.max(axis=1, initial=0).sum()
-    need_kb = instance.memory_kb[groups][:, None]
+    needed = instance.memory_kb[groups][:, None]
     for used, a_vm, there in (
-        (seconds, cores * vm_s, core_s),
-        (seconds * np.where(able, need_kb, 1), size_kb * vm_s, size_kb * machine_s),
+        (seconds * np.where(able, slots_of(needed), 1), cores * vm_s, core_s),
+        (seconds * np.where(able, lower_of(needed), 1), size_kb * vm_s, size_kb * machine_s),
     ):
         yield _by_prices(instance, np.where(able, used, np.inf), a_vm, there, limits, weight, count)
     number = 0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...bounds.bags.fractional_fleet import FractionalFleet, fractional_fleet
+from ...core.capacities import fits, largest_share, lower_of, upper_of
 from ...core.limits import checkpoint, clock_s, current_limit, seconds_left
 from ...core.quantities import BoolArray, IntArray
 from ...instances.entries import FULL_SPEED
@@ -32,6 +34,8 @@ _FLEETS_BY_DATES = 24
 _MORE_CORES = 1.1
 _SHARE_OF_FLEETS, _FLEET_S_A_TASK = 0.6, 2e-3
 """Share of the time for these, and what each of them takes at least to tell fleets apart."""
+_OF_NEEDS = 2.0
+"""Weight of what a task needs, beside its length, in the order of starts where cores and memory may both bind."""
 _MEAN_SHARE = 0.3
 """Share of the price of a VM that every second run charges for the mean end of its cores and not for the last."""
 
@@ -267,9 +271,42 @@ def _state_of_fleet(instance: Instance, fleet: FractionalFleet, vms: IntArray | 
         if rest[group, k] == -np.inf:
             return None
         rest[group, k] -= 1
-        work = seconds[group, k] * np.array([1 / offers[k].vcpus, instance.memory_kb[group] / offers[k].memory_kb])
+        of_memory = largest_share(instance.memory_kb[group], offers[k].memory_kb)
+        work = seconds[group, k] * np.array([1 / offers[k].vcpus, of_memory])
         mine = load[:, first[k] : first[k + 1]]
         vm = int((mine + work[:, None]).max(axis=0).argmin())
         mine[:, vm] += work
         queues[first[k] + vm].tasks.append(task)
+    if instance.slots.beside_memory and not instance.has_dates:
+        for queue in queues:
+            queue.tasks[:] = _packed(instance, queue)
     return assignments_of_queues(instance, queues, slow)
+
+
+def _packed(instance: Instance, queue: Queue) -> list[int]:
+    """Put tasks in the order of their starts: of those that fit, a long one that takes what is left in its proportion.
+
+    A task is worth its length, and its needs times what is left of both, as in the packing of Tetris (Grandl et al.,
+    2014).
+    """
+    groups, offer = instance.task_group[queue.tasks], queue.offer
+    need, seconds = instance.memory_kb[groups], instance.sustained_s[groups, offer.index]
+    shares = np.array([upper_of(need) / offer.vcpus, lower_of(need) / lower_of(offer.memory_kb)])
+    length = seconds / max(int(seconds.max(initial=1)), 1)
+    left, free, waits = offer.memory_kb, np.ones(2), np.ones(len(groups), dtype=bool)
+    running: list[tuple[int, int]] = []
+    order, now = list[int](), 0
+    while waits.any():
+        able = waits & fits(left - need)
+        change = -1
+        if able.any():
+            place = int(np.where(able, length + _OF_NEEDS * (free @ shares), -np.inf).argmax())
+            heappush(running, (now + int(seconds[place]), place))
+            waits[place] = False
+            order.append(queue.tasks[place])
+        else:
+            now, place = heappop(running)
+            change = 1
+        left += change * int(need[place])
+        free += change * shares[:, place]
+    return order

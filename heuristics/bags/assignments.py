@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.capacities import lower_of, upper_of
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray, at_most
 from ...instances.entries import SECONDS_PER_CREDIT
 from ...instances.group_limits import VmsLeft
@@ -253,7 +254,8 @@ def _alike(instance: Instance) -> IntArray:
     n_open = len(open_tasks)
     groups = instance.task_group[open_tasks]
     seconds = np.log(np.maximum(instance.sustained_s.min(axis=1)[groups], 1))
-    memory = instance.memory_kb[groups] / max(float(instance.memory_kb.max()), 1.0)
+    amounts = (part(instance.memory_kb) for part in (lower_of, upper_of))
+    shares = [amount[groups] / max(float(amount.max()), 1.0) for amount in amounts]
     order = np.argsort(seconds, kind="stable")
     near = min(_NEAR, n_open - 1)
     alike = np.zeros((instance.n_tasks, max(min(_ALIKE, near), 1)), dtype=np.int64)
@@ -262,7 +264,7 @@ def _alike(instance: Instance) -> IntArray:
         return alike
     place = np.clip(np.arange(n_open)[:, None] - near // 2, 0, n_open - 1 - near) + np.arange(near + 1)
     others = order[place]
-    far = sum(np.abs(of[others] - of[order][:, None]) for of in (seconds, memory, *_dates(instance, groups)))
+    far = sum(np.abs(of[others] - of[order][:, None]) for of in (seconds, *shares, *_dates(instance, groups)))
     far[others == order[:, None]] = np.inf
     nearest = np.argsort(far, axis=1, kind="stable")[:, : alike.shape[1]]
     alike[open_tasks[order]] = open_tasks[np.take_along_axis(others, nearest, axis=1)]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ...core.capacities import fits, largest_share
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import NEVER, RentalOffer
@@ -76,9 +77,9 @@ def _best_by_moments(instance: Instance, run: Run, plan_by: Callable[[int], Sche
 def _price_of_second(instance: Instance, offers: Sequence[RentalOffer]) -> FloatArray:
     """Return the cost of a second of each group on each offer: the greater of its shares of cores and memory."""
     vcpus = np.array([offer.vcpus for offer in offers])
-    memory_kb = np.array([offer.memory_kb for offer in offers])
+    memory_kb = np.array([offer.memory_kb for offer in offers], dtype=np.int64)
     price = np.array([offer.price_usd_per_s for offer in offers])
-    cost: FloatArray = price * np.maximum(1 / vcpus, instance.memory_kb[:, None] / memory_kb)
+    cost: FloatArray = price * np.maximum(1 / vcpus, largest_share(instance.memory_kb[:, None], memory_kb))
     return cost
 
 
@@ -165,7 +166,7 @@ class _FirstFit:
         for k in offers:
             offer = self.offers[k]
             late = self.ready_s[k] + int(durations[k]) > self.limits_s[k]
-            if late or self.left.of(offer.index) <= 0 or need_kb > offer.memory_kb:
+            if late or self.left.of(offer.index) <= 0 or not fits(offer.memory_kb - need_kb):
                 continue
             self.left.take(offer.index)
             vm = len(self.timelines)

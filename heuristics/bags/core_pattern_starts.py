@@ -14,6 +14,7 @@ import numpy as np
 
 from ...bounds.bags.configuration_bound import configuration_bound
 from ...bounds.bags.core_pattern_bound import CorePattern, CorePatternProgramme
+from ...core.capacities import lower_of
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, share_of_time, within
 from ...core.quantities import IntArray
@@ -100,7 +101,7 @@ class CorePatternStarts:
     ) -> list[Queue]:
         """Group cores that end at about the same time, so that no VM has much more to hold in memory than others."""
         group = self._programme.classes.group
-        seconds, memory = self.instance.sustained_s[group, offer.index], self.instance.memory_kb[group]
+        seconds, memory = self.instance.sustained_s[group, offer.index], lower_of(self.instance.memory_kb[group])
         cores.sort(key=lambda core: -core[0])
         queues: list[Queue] = []
         while cores and len(queues) < most:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
+from ...core.capacities import lower_of, slots_of
 from ...core.limits import LimitReached, checkpoint, out_of_time
 from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
 from ...instances.entries import NEVER, RentalOffer
@@ -175,7 +176,8 @@ def _lanes(instance: Instance, bound: DivisibleBound | None) -> _Lanes:
     """Return ways to use the VMs of each offer, with the numbers of lanes that tasks ask for."""
     offers, n_lanes, allowed = [], [], []
     for offer in usable_offers(instance):
-        most = np.minimum(offer.memory_kb // np.maximum(instance.memory_kb, 1), offer.vcpus)
+        needed_kb, slots = np.maximum(lower_of(instance.memory_kb), 1), slots_of(instance.memory_kb)
+        most = np.minimum(lower_of(offer.memory_kb) // needed_kb, offer.vcpus // slots)
         able = instance.sustained_s[:, offer.index] < NEVER
         asked = np.unique(most[able & (most > 0)])
         if len(asked) > _MOST_WIDTHS:

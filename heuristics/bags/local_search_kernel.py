@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.capacities import fits
 from ...core.compiled import compiled, compiled_part
 from ...core.quantities import MAX_SECONDS, FloatArray, IntArray
 
@@ -112,7 +113,7 @@ def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Work
                     for other in range(placed):
                         if starts[other] <= moment < ends[other]:
                             used += needs[other]
-                    if used > room:
+                    if not fits(room - used):
                         blocked_at = moment
                 if blocked_at < 0:
                     break

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from heapq import heappush, heapreplace
 
 from ...core.bill import begun_s
+from ...core.capacities import fits
 from ...core.quantities import NOISE, NONE
 from ...instances.entries import NEVER
 
@@ -691,13 +692,13 @@ def start_with_memory(r: Rows, p: int, vm: PackedVmRow, place: int, left: int) -
     most_kb = r.rentals[vm.rental].size_kb - need_of(r, place)
     while True:
         blocked = NONE
-        if used_kb(r, p, vm, start) > most_kb:
+        if not fits(most_kb - used_kb(r, p, vm, start)):
             blocked = start
         other = vm.last
         while other >= 0:
             moment = r.places[p][other].start
             sooner = start <= moment < start + left and (blocked < 0 or moment < blocked)
-            if sooner and used_kb(r, p, vm, moment) > most_kb:
+            if sooner and not fits(most_kb - used_kb(r, p, vm, moment)):
                 blocked = moment
             other = r.places[p][other].before
         if blocked < 0:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.capacities import fits
 from ...core.compiled import compiled, compiled_part
 from ...core.quantities import BoolArray, FloatArray, IntArray
 
@@ -157,7 +158,7 @@ def start_order_ends(
         release = fleet.release[task] if len(fleet.release) > 0 and not closing else 0
         # Tasks end, the first ones first, until a core and the memory are free, and all that end by the release.
         while busy > 0:
-            room = not closing and busy < vcpus and (size_kb < 0 or used + need <= size_kb)
+            room = not closing and busy < vcpus and (size_kb < 0 or fits(size_kb - used - need))
             if room and now >= release:
                 break
             first = -1

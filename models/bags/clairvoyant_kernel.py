@@ -42,7 +42,7 @@ def do_cheapest(
     counts: FloatArray,
     work_s: FloatArray,
     shares: FloatArray,
-    memory_kb: FloatArray,
+    needs: FloatArray,
     checkpoints: Checkpoints,
     counted: bool,
     up_s: FloatArray,
@@ -57,12 +57,14 @@ def do_cheapest(
 
     Parameters
     ----------
-    counts, memory_kb : array of float, shape (n_groups,)
-        Tasks of each group, and the memory of one.
+    counts : array of float, shape (n_groups,)
+        Tasks of each group.
     work_s : array of float, shape (n_groups, n_columns)
         Core seconds of a task on each column, without checkpoints.
     shares : array of float, shape (n_groups, n_columns)
         Most of a task that each column can do, 0 to 1.
+    needs : array of float, shape (2, n_groups)
+        Cores of a task of each group, and its memory.
     checkpoints : Checkpoints
         What has to be written of a task that is cut.
     counted : bool
@@ -103,12 +105,12 @@ def do_cheapest(
             done=of_columns[4],
             used_s=of_columns[5],
         )
-        price = core_price + memory_kb[g] * memory_price
+        price = needs[0, g] * core_price + needs[1, g] * memory_price
         _look_at(task, checkpoints.interval_s[g], checkpoints.spot, price, counted)
         least = _least(task, price, numbers[2], numbers[3:], least_s)
         value += counts[g] * least
-        core_s += counts[g] * least_s
-        memory_kb_s += counts[g] * memory_kb[g] * least_s
+        core_s += counts[g] * needs[0, g] * least_s
+        memory_kb_s += counts[g] * needs[1, g] * least_s
     return value, core_s, memory_kb_s
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ...core.bill import begun_s
+from ...core.capacities import lower_of, slots_in, slots_of
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
 from ...core.quantities import at_most
@@ -254,14 +255,17 @@ class IntervalModel:
                 self.model.add_no_overlap(intervals)
                 continue
             tasks = [*(place.task for place in places), *range(-len(busy), 0)]
-            if len(set(tasks)) > vm.offer.vcpus:
-                self.model.add_cumulative(intervals, [1] * len(intervals), vm.offer.vcpus)
+            needed = np.array([*map(self._need_kb, places), *(entry.need_kb for entry in busy)], dtype=np.int64)
+            slots, size_kb = slots_of(needed).tolist(), lower_of(vm.offer.memory_kb)
+            if sum(dict(zip(tasks, slots, strict=True)).values()) > vm.offer.vcpus:
+                self.model.add_cumulative(intervals, slots, vm.offer.vcpus)
             if not free[vm.offer.type_index]:
-                needs = [*(self._need_kb(place) for place in places), *(entry.need_kb for entry in busy)]
-                self.model.add_cumulative(intervals, needs, vm.offer.memory_kb)
-                large = [k for k, need in enumerate(needs) if 2 * need > vm.offer.memory_kb]
-                if len({tasks[k] for k in large}) > 1:  # own: no two of these at a time
-                    self.model.add_no_overlap([intervals[k] for k in large])
+                needs = lower_of(needed).tolist()
+                self.model.add_cumulative(intervals, needs, size_kb)
+                for of, size in ((needs, size_kb), (slots, vm.offer.vcpus)):
+                    large = [k for k, need in enumerate(of) if 2 * need > size]
+                    if len({tasks[k] for k in large}) > 1:  # own: no two of these at a time
+                        self.model.add_no_overlap([intervals[k] for k in large])
 
     def credits_suffice(self) -> None:
         """Follow the credits of burstable VMs where they matter, as `spotbag.check` does (own)."""
@@ -327,12 +331,13 @@ class IntervalModel:
             if vm.one_at_a_time:
                 continue
             busy = vm.kind.busy
-            held = sum(entry.seconds for entry in busy)
-            self.model.add(vm.offer.vcpus * vm.end_s >= held + place_sum(places, lambda place: place.seconds))
+            held = sum(slots_in(entry.need_kb) * entry.seconds for entry in busy)
+            used = held + place_sum(places, lambda place: slots_in(self._need_kb(place)) * place.seconds)
+            self.model.add(vm.offer.vcpus * vm.end_s >= used)
             if not free[vm.offer.type_index]:
-                held = sum(entry.need_kb * entry.seconds for entry in busy)
-                used = held + place_sum(places, lambda place: self._need_kb(place) * place.seconds)
-                self.model.add(vm.offer.memory_kb * vm.end_s >= used)
+                held = sum(lower_of(entry.need_kb) * entry.seconds for entry in busy)
+                used = held + place_sum(places, lambda place: lower_of(self._need_kb(place)) * place.seconds)
+                self.model.add(lower_of(vm.offer.memory_kb) * vm.end_s >= used)
             weightings = () if self.bound is None else self.bound.weightings.get(vm.offer.index, ())
             for cut in weightings:
                 weights = cut.weights[groups].tolist()

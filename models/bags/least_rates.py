@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...core.capacities import lower_of, slots_of
 from ...core.quantities import FloatArray
 from ...instances.entries import FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
@@ -35,8 +36,9 @@ def least_usd_per_s(instance: Instance, offers: Sequence[RentalOffer], *, shared
     work = np.where(seconds <= last_s, seconds, 0) * instance.open_size[:, None]
     most_s = work.sum(axis=0).astype(float)
     if shared:
-        by_cores = most_s / [offer.vcpus for offer in offers]
-        by_memory = (work * instance.memory_kb[:, None]).sum(axis=0) / [offer.memory_kb for offer in offers]
+        slots, needed_kb = slots_of(instance.memory_kb), lower_of(instance.memory_kb)
+        by_cores = (work * slots[:, None]).sum(axis=0) / [offer.vcpus for offer in offers]
+        by_memory = (work * needed_kb[:, None]).sum(axis=0) / [lower_of(offer.memory_kb) for offer in offers]
         most_s = np.where([offer.burstable for offer in offers], np.inf, np.maximum(by_cores, by_memory))
     else:
         most_s[[offer.burstable for offer in offers]] = np.inf  # at the baseline, tasks take longer

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.capacities import lower_of, slots_of
 from ...core.limits import checkpoint
 from ...core.quantities import TABLE_BYTES, BoolArray, IntArray
 from ...instances.instance import Instance
@@ -47,34 +48,40 @@ class VmRoom:
     ----------
     vcpus, memory_kb : int
         Of the VM.
-    need_kb, copies : array of int, shape (n_groups,)
-        Memory of a task of each group, and how many of them may be on the VM; 0 copies if they cannot run there.
+    need_kb, slots, copies : array of int, shape (n_groups,)
+        Memory and cores of a task of each group, and how many of them may be on the VM; 0 copies if they cannot run
+        there.
     """
 
     vcpus: int
     memory_kb: int
     need_kb: IntArray
+    slots: IntArray
     copies: IntArray
 
     @classmethod
     def of(cls, instance: Instance, offer_index: int, usable: BoolArray) -> VmRoom:
         """A VM of an offer, and the groups that may use it, shape (n_groups,)."""
         offer = instance.offers[offer_index]
-        copies = np.where(usable, instance.open_size, 0)
-        return cls(offer.vcpus, offer.memory_kb, instance.memory_kb, copies)
+        copies, need = np.where(usable, instance.open_size, 0), instance.memory_kb
+        return cls(offer.vcpus, lower_of(offer.memory_kb), lower_of(need), slots_of(need), copies)
 
     def one_at_a_time(self) -> bool:
         """True if no two tasks can ever run together."""
-        smallest = np.sort(np.repeat(self.need_kb, np.minimum(self.copies, 2)))[:2]
-        return self.vcpus == 1 or len(smallest) < 2 or int(smallest.sum()) > self.memory_kb
+        smallest = [np.sort(np.repeat(of, np.minimum(self.copies, 2)))[:2] for of in (self.need_kb, self.slots)]
+        short = (sum(of.tolist()) > most for of, most in zip(smallest, (self.memory_kb, self.vcpus), strict=True))
+        return len(smallest[0]) < 2 or any(short)
 
     def memory_never_binds(self) -> bool:
-        """True if the largest tasks, one on each core, fit."""
-        largest = np.sort(np.repeat(self.need_kb, np.minimum(self.copies, self.vcpus)))[::-1][: self.vcpus]
-        return int(largest.sum()) <= self.memory_kb
+        """True if the largest tasks fit, as many as there are cores."""
+        return self._all_fit(self.need_kb, self.memory_kb) and self._all_fit(self.slots, self.vcpus)
+
+    def _all_fit(self, needs: IntArray, size: int) -> bool:
+        largest = np.sort(np.repeat(needs, np.minimum(self.copies, self.vcpus)))[::-1][: self.vcpus]
+        return int(largest.sum()) <= size
 
     def heaviest_set(self, weights: IntArray) -> IntArray:
-        """Find the tasks that fit together and weigh most, by dynamic programming over number and weight.
+        """Find the tasks that fit together and weigh most, by dynamic programming over cores and weight.
 
         Parameters
         ----------
@@ -89,31 +96,31 @@ class VmRoom:
         groups = [int(g) for g in np.flatnonzero((self.copies > 0) & (weights > 0))]
         top = np.sort(np.repeat(weights[groups], np.minimum(self.copies[groups], self.vcpus)))[::-1]
         most = int(top[: self.vcpus].sum())
-        # least[count, weight]: least memory of so many tasks of that weight together.
+        # least[cores, weight]: least memory of tasks of so many cores and that weight together.
         least = np.full((self.vcpus + 1, most + 1), np.inf)
         least[0, 0] = 0.0
         stages: list[tuple[int, IntArray]] = []
         for group in groups:
             checkpoint()
-            weight, need = int(weights[group]), float(self.need_kb[group])
+            weight, need, slots = int(weights[group]), float(self.need_kb[group]), int(self.slots[group])
             new, taken = least.copy(), np.zeros(least.shape, dtype=np.int64)
-            for number in range(1, min(int(self.copies[group]), self.vcpus) + 1):
+            for number in range(1, min(int(self.copies[group]), self.vcpus // slots) + 1):
                 if number * weight > most:
                     break
-                reached = least[:-number, : most + 1 - number * weight] + number * need
-                target = new[number:, number * weight :]
+                reached = least[: -number * slots, : most + 1 - number * weight] + number * need
+                target = new[number * slots :, number * weight :]
                 better = (reached < target) & (reached <= self.memory_kb)
                 target[better] = reached[better]
-                taken[number:, number * weight :][better] = number
+                taken[number * slots :, number * weight :][better] = number
             stages.append((group, taken))
             least = new
         best_weight = int(np.flatnonzero(np.isfinite(least).any(axis=0))[-1])
-        count, weight = int(np.flatnonzero(np.isfinite(least[:, best_weight]))[0]), best_weight
+        cores, weight = int(np.flatnonzero(np.isfinite(least[:, best_weight]))[0]), best_weight
         result = np.zeros(len(self.copies), dtype=np.int64)
         for group, taken in reversed(stages):
-            number = int(taken[count, weight])
+            number = int(taken[cores, weight])
             result[group] = number
-            count, weight = count - number, weight - number * int(weights[group])
+            cores, weight = cores - number * int(self.slots[group]), weight - number * int(weights[group])
         return result
 
     def weighting(self, weights: IntArray) -> Weighting:

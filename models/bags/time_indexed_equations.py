@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...core.capacities import lower_of, slots_of
 from ...core.limits import checkpoint
 from ...core.quantities import IntArray
 from ...instances.entries import GroupLimit, RentalOffer
@@ -66,14 +67,15 @@ def rentals_of(instance: Instance, step_s: int, literal: bool) -> list[Rentals]:
         periods = np.where(able, periods, 0)
         # Nothing is gained by idling: no VM works longer than all its tasks one after the other.
         work = int((periods * instance.group_size).sum())
-        unit = math.gcd(*instance.memory_kb[able].tolist())
+        needed_kb = lower_of(instance.memory_kb)
+        unit = math.gcd(*needed_kb[able].tolist())
         vm = ModelVm(
             offer=offer,
             number=0,
             horizon=available if literal else min(available, work),
             task_periods=periods,
-            memory_need=instance.memory_kb // unit,
-            memory_size=offer.memory_kb // unit,
+            memory_need=needed_kb // unit,
+            memory_size=lower_of(offer.memory_kb) // unit,
             memory_binds=not instance.memory_never_binds[offer.type_index],
         )
         result.append(Rentals(vm, min(offer.limit, int(instance.group_size[able].sum()))))
@@ -98,6 +100,7 @@ class Equations:
 
         self.instance, self.step_s, self.literal, self.vms, self.limits = instance, step_s, literal, vms, groups
         self.groups: list[int] = instance.task_group.tolist()
+        self.slots: list[int] = slots_of(instance.memory_kb).tolist()
         self.lag = int(literal)
         self.model = pyo.ConcreteModel(name="time-indexed")
         # Starts of each task on each VM (periods and columns), and of each task.
@@ -177,7 +180,7 @@ class Equations:
             "cores_suffice",
             {
                 (vm, period): (
-                    [1] * len(running),
+                    [self.slots[group] for group, _ in running],
                     [column for _, column in running],
                     (None, self.vms[vm].offer.vcpus),
                 )
@@ -261,9 +264,8 @@ class Equations:
 
     def cores_provide_the_energy(self) -> None:
         """Valid cut: the tasks of a VM take no more core-periods than its cores have until its end."""
-        ones = [1] * len(self.instance.tasks)
         cores = {vm: entry.offer.vcpus for vm, entry in enumerate(self.vms)}
-        self._add_energy("cores_provide_the_energy", cores, dict.fromkeys(cores, ones))
+        self._add_energy("cores_provide_the_energy", cores, dict.fromkeys(cores, self.slots))
 
     def memory_provides_the_energy(self) -> None:
         """Valid cut: the same for the memory, summed over the time that the tasks hold it."""

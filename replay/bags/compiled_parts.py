@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...core.capacities import fits
 from ...instances.entries import NEVER
 from . import interpreted
 from .policies.on_time_kernel import latest_rescue, new_vms_from
@@ -228,16 +229,17 @@ def add_span(r: Rows, task: int, after: int) -> int:
 
 def earliest_among(r: Rows, first: int, start_s: int, room_kb: int, duration_s: int) -> int:
     """When there is room for some time beside what is listed, from a moment on; `NONE` if never."""
-    if room_kb < 0:
+    if not fits(room_kb):
         return NONE
     while True:
         blocked_s = NONE
-        if used_at(r, first, start_s) > room_kb:
+        if not fits(room_kb - used_at(r, first, start_s)):
             blocked_s = start_s
         k = first
         while k != NONE:
             from_s = r.spans[k].start_s
-            if max(blocked_s, start_s) < from_s < start_s + duration_s and used_at(r, first, from_s) > room_kb:
+            sooner = max(blocked_s, start_s) < from_s < start_s + duration_s
+            if sooner and not fits(room_kb - used_at(r, first, from_s)):
                 blocked_s = from_s
             k = r.spans[k].next
         if blocked_s == NONE:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...audits.bags.plan import check
 from ...audits.facts import Violation
+from ...core.capacities import lower_of, upper_of
 from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR
 from ...core.rows import dtype_of, rows_of
@@ -191,14 +192,17 @@ class WorkTable:
 
         Its tasks share their cores, and their memory.
         """
-        row, work_s, kb_s = self.rows.offers[offer], 0, 0
+        row, work_s, kb_s, slots_s = self.rows.offers[offer], 0, 0, 0
         for group, time_s in zip(self.group_of, self.runtimes_s(offer), strict=True):
             if time_s < NEVER:
                 work_s += time_s
-                kb_s += time_s * self.rows.groups[group].memory_kb
+                kb_s += time_s * lower_of(self.rows.groups[group].memory_kb)
+                slots_s += time_s * upper_of(self.rows.groups[group].memory_kb)
         if not work_s:
             return math.inf
-        part = 1 / row.vcpus if row.memory_kb == rows.NONE else max(1 / row.vcpus, kb_s / work_s / row.memory_kb)
+        part = 1 / row.vcpus
+        if row.memory_kb != rows.NONE:
+            part = max(part, kb_s / work_s / lower_of(row.memory_kb), slots_s / work_s / row.vcpus)
         return row.usd_per_hour / SECONDS_PER_HOUR * part
 
     def usd_of_all(self, offer: int) -> float:

@@ -50,6 +50,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...core.capacities import lower_of, slots_of
 from ...core.quantities import NOISE, FloatArray
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Billing
@@ -143,15 +144,15 @@ class ClairvoyantBounds:
         )
         alike, self._first_group, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         able = alike[:, :-2] < NEVER
-        memory_kb = alike[:, -2].astype(float)
+        slots, memory_kb = slots_of(alike[:, -2]), lower_of(alike[:, -2])
         interval_s = instance.checkpoint_interval_s[self._first_group] * (1 + _NOISE)
         cores = np.array([_most_cores(offer) for offer in offers])
-        sizes_kb = np.array([float(offer.memory_kb) for offer in offers])
+        sizes_kb = np.array([float(lower_of(offer.memory_kb)) for offer in offers])
         # Elsewhere every task takes as large a part of the cores as of the memory, or larger.
-        memory_binds = (able & (memory_kb[:, None] * cores > sizes_kb)).any(axis=0)
+        memory_binds = (able & (memory_kb[:, None] * cores > sizes_kb * slots[:, None])).any(axis=0)
         self._work = Work(
             counts=np.bincount(inverse.reshape(-1), weights=instance.group_size, minlength=len(alike)).astype(float),
-            memory_kb=memory_kb,
+            needs=np.array([slots, memory_kb], dtype=float),
             able=able,
             work_s=np.where(able, alike[:, :-2], 1).astype(float),
             checkpoints=Checkpoints(
@@ -213,14 +214,14 @@ class ClairvoyantBounds:
         if not len(doubtful):
             return ""
         some_up_s = float(time.span_s[time.up.any(axis=1)].sum())
-        one, none, every = np.ones(1), np.zeros(1), np.ones(len(self.columns))
+        one, needs, every = np.ones(1), np.array([[1.0], [0.0]]), np.ones(len(self.columns))
         work, written = self._work, self._work.checkpoints
         late = []
         for row in doubtful.tolist():
             line = slice(row, row + 1)
             # The least time is that on the fastest VMs, for as long as each can.
             of_task = Checkpoints(written.dump_s[line], written.interval_s[line], written.offer, written.spot)
-            least_s = do_cheapest(one, work.work_s[line], shares[line], none, of_task, True, up_s, every, 0 * every)[0]
+            least_s = do_cheapest(one, work.work_s[line], shares[line], needs, of_task, True, up_s, every, 0 * every)[0]
             if least_s > some_up_s * (1 + 2 * _NOISE):
                 late.append(int(self._first_group[row]))
         if not late:

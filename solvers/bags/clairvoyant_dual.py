@@ -33,8 +33,10 @@ class Work:
 
     Attributes
     ----------
-    counts, memory_kb : array of float, shape (n_groups,)
-        Tasks of each group of tasks that are alike, and the memory of one.
+    counts : array of float, shape (n_groups,)
+        Tasks of each group of tasks that are alike.
+    needs : array of float, shape (2, n_groups)
+        Cores of one of them, and its memory.
     able, work_s : array of bool and float, shape (n_groups, n_columns)
         Where they can run, and the core seconds of one there, without checkpoints.
     checkpoints : Checkpoints
@@ -48,7 +50,7 @@ class Work:
     """
 
     counts: FloatArray
-    memory_kb: FloatArray
+    needs: FloatArray
     able: BoolArray
     work_s: FloatArray
     checkpoints: Checkpoints
@@ -108,7 +110,7 @@ class Dual:
             work.counts,
             work.work_s,
             self.shares,
-            work.memory_kb,
+            work.needs,
             work.checkpoints,
             counted,
             self.up_s,

@@ -285,7 +285,7 @@ def _surprises(state: State, remaining: Instance) -> Iterator[str]:
         if vm.status == "running" and not machine.open
     ]
     if full:
-        short = "cores" if remaining.slots.shared else "memory"
+        short = " or ".join(["cores"] * remaining.slots.shared + ["memory"] * remaining.slots.count_memory)
         yield f"tasks that run need more {short} than there is, nothing is planned beside them: on {first_names(full)}"
     running, ids = remaining.running, remaining.task_ids
     takes_s = remaining.running_end_s - running.start_s

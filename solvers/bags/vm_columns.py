@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
+from ...core.capacities import lower_of, slots_of
 from ...core.processes import run_compiled
 from ...core.quantities import FloatArray, IntArray
 from ...core.work import ITERATIONS
@@ -121,10 +122,11 @@ class ColumnFinder:
         self.memory_kb = (
             np.zeros(len(self.able), dtype=np.int64) if free else instance.memory_kb[classes.group][self.able]
         )
+        self._core_s = self.seconds * slots_of(self.memory_kb)
         self.room_kb = 1 if free else offer.memory_kb
         self.machine = Machine(self.cores, self.room_kb)
         priced = int(np.flatnonzero(bound.offers == offer.index)[0])
-        for_memory = float(bound.memory_price[priced]) * offer.memory_kb
+        for_memory = float(bound.memory_price[priced]) * lower_of(offer.memory_kb)
         whole = for_memory + float(bound.core_price[priced]) * offer.vcpus
         self._memory_share = for_memory / whole if whole > 0 and not free else 0.0
 
@@ -134,8 +136,9 @@ class ColumnFinder:
 
     def share_s(self) -> FloatArray:
         """Least seconds of a VM that a task of each class takes up, shape (n_able,)."""
-        by_cores = self.seconds * ((1 - self._memory_share) / self.cores)
-        share: FloatArray = by_cores + self.seconds * self.memory_kb * (self._memory_share / self.room_kb)
+        by_cores = self._core_s * ((1 - self._memory_share) / self.cores)
+        of_memory = self._memory_share / lower_of(self.room_kb)
+        share: FloatArray = by_cores + self.seconds * lower_of(self.memory_kb) * of_memory
         return share
 
     def find(
@@ -169,7 +172,7 @@ class ColumnFinder:
         """
         mine = duals[self.able]
         surplus = self.rate * self.share_s() - mine
-        order = np.argsort(surplus / self.seconds, kind="stable")
+        order = np.argsort(surplus / self._core_s, kind="stable")
         table = ColumnTable(
             np.zeros((most_columns, len(order)), dtype=np.int64),
             np.zeros(most_columns, dtype=np.int64),
@@ -182,7 +185,7 @@ class ColumnFinder:
             return FoundColumns([], table.reduced[:0], True)
         # Sets with more tasks than are looked at could exist: then the search is not complete.
         room_s = self.cores * most_end
-        too_many = np.cumsum(np.repeat(np.sort(self.seconds), self.size[np.argsort(self.seconds)]))
+        too_many = np.cumsum(np.repeat(np.sort(self._core_s), self.size[np.argsort(self._core_s)]))
         cut = most_tasks < self.size.sum() and bool(too_many[most_tasks] <= room_s)
         ordered = Classes(self.seconds[order], self.memory_kb[order], self.size[order], mine[order], surplus[order])
         halt = np.array([0, MOST_NODES])

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.capacities import fits, lower_of, slots_in, upper_of
 from ...core.compiled import compiled, compiled_part
 from ...core.quantities import BoolArray, FloatArray, IntArray
 
 
 class Machine(NamedTuple):
-    """Room of a column, which is a VM or one core of it: cores and memory."""
+    """Room of a column, which is a VM or one core of it: cores, and memory (`core.capacities`)."""
 
     cores: int
     room: int
@@ -37,7 +38,7 @@ class SortedTasks(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """Classes of tasks that can run on an offer, in ascending order of surplus per second.
+    """Classes of tasks that can run on an offer, in ascending order of surplus per second of a core.
 
     Attributes
     ----------
@@ -143,12 +144,12 @@ def least_end(
                 if end[task] > now:
                     busy += 1
                     used += memory[task]
-                    work += end[task] - now
-                    energy += (end[task] - now) * memory[task]
+                    work += (end[task] - now) * slots_in(memory[task])
+                    energy += (end[task] - now) * lower_of(memory[task])
                     soonest = min(soonest, end[task])
             else:
-                work += seconds[task]
-                energy += seconds[task] * memory[task]
+                work += seconds[task] * slots_in(memory[task])
+                energy += seconds[task] * lower_of(memory[task])
                 longest = max(longest, seconds[task])
         # A whole plan, or a bound that leaves room for a better one: then deeper.
         deeper = False
@@ -159,15 +160,15 @@ def least_end(
                     starts[task] = begin[task]
                 if best <= goal:
                     return best, True, nodes
-        elif max(latest, now + longest, now - (-work // cores), now - (-energy // room)) < best:
+        elif max(latest, now + longest, now - (-work // cores), now - (-energy // lower_of(room))) < best:
             nodes += 1
             if nodes > most_nodes:
                 return goal, False, nodes
             task = untried[level]
             while task < n and not deeper:
                 # Of tasks that are alike, the earlier one in the list starts first: one order of them is enough.
-                fits = not started[task] and busy < cores and used + memory[task] <= room
-                if fits and not (same[task] and not started[task - 1]):
+                can = not started[task] and busy < cores and fits(room - used - memory[task])
+                if can and not (same[task] and not started[task - 1]):
                     started[task] = True
                     begin[task] = now
                     end[task] = now + seconds[task]
@@ -203,14 +204,16 @@ def quick_bound(seconds: IntArray, memory: IntArray, n: int, machine: Machine) -
     longest = 0
     work = 0
     energy = 0
-    large = 0
+    large = wide = 0
     for task in range(n):
         longest = max(longest, seconds[task])
-        work += seconds[task]
-        energy += seconds[task] * memory[task]
-        if 2 * memory[task] > room:
+        work += seconds[task] * slots_in(memory[task])
+        energy += seconds[task] * lower_of(memory[task])
+        if 2 * lower_of(memory[task]) > lower_of(room):
             large += seconds[task]
-    bound = max(longest, -(-work // cores), -(-energy // room), large)
+        if 2 * upper_of(memory[task]) > upper_of(room):
+            wide += seconds[task]
+    bound = max(longest, -(-work // cores), -(-energy // lower_of(room)), large, wide)
     if n > cores:
         # Of the cores + 1 longest tasks, two share a core.
         by_length = np.zeros(cores + 1, np.int64)
@@ -242,16 +245,17 @@ def _next_class(
     for index in range(following, n_classes):
         if taken[index] >= size[index] or seconds[index] > most_end:
             continue
-        left = work_left - seconds[index]
-        if left < 0 or energy_left < seconds[index] * memory[index]:
+        left = work_left - seconds[index] * slots_in(memory[index])
+        if left < 0 or energy_left < seconds[index] * lower_of(memory[index]):
             continue
         # What can still be gained: the rest of the classes, the last one cut, as far as the cores reach.
         least = surplus_so_far + surplus[index]
         for later in range(index, n_classes):
             if surplus[later] >= 0 or left <= 0 or least <= threshold:
                 break
-            more = min((size[later] - taken[later] - (1 if later == index else 0)) * seconds[later], left)
-            least += surplus[later] * more / seconds[later]
+            each = seconds[later] * slots_in(memory[later])
+            more = min((size[later] - taken[later] - (1 if later == index else 0)) * each, left)
+            least += surplus[later] * more / each
             left -= more
         if least <= threshold:
             return index
@@ -331,7 +335,7 @@ def find_columns(
     while limits.halt[0] == 0:
         extended = -1
         if n < most_tasks:
-            work_left, energy_left = cores * most_end - work, room * most_end - energy
+            work_left, energy_left = cores * most_end - work, lower_of(room) * most_end - energy
             extended = _next_class(
                 classes, taken, following, most_end, work_left, energy_left, total_surplus, threshold
             )
@@ -341,8 +345,8 @@ def find_columns(
             n -= 1
             index = chosen[n]
             taken[index] -= 1
-            work -= seconds[index]
-            energy -= seconds[index] * memory[index]
+            work -= seconds[index] * slots_in(memory[index])
+            energy -= seconds[index] * lower_of(memory[index])
             total_surplus -= surplus[index]
             total_dual -= dual[index]
             following = index + 1
@@ -357,8 +361,8 @@ def find_columns(
         task_seconds[n] = seconds[index]
         task_memory[n] = memory[index]
         n += 1
-        work += seconds[index]
-        energy += seconds[index] * memory[index]
+        work += seconds[index] * slots_in(memory[index])
+        energy += seconds[index] * lower_of(memory[index])
         total_surplus += surplus[index]
         total_dual += dual[index]
         following = index

@@ -125,7 +125,7 @@ def _have_several_cores(draw: st.DrawFn, document: dict[str, Any]) -> None:
     for vm_type in document["vm_types"]:
         vm_type.pop("burstable", None)
         vm_type["vcpus"] = draw(st.integers(max(needs), 8))
-        if len(needs) > 1:  # memory does not bind beside cores
+        if len(needs) > 1 and draw(st.booleans()):  # memory does not bind beside cores
             vm_type["memory_mb"] = 8192 + vm_type.get("reserved_mb", 0)
     for task in document["tasks"]:
         task["cores"] = draw(st.sampled_from(needs))

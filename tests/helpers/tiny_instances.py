@@ -15,6 +15,7 @@ FAMILIES: dict[str, dict[str, bool]] = {
     "markets": {"memory": True, "markets": True},
     "several": {"cores": True},
     "quotas": {"memory": True, "quotas": True},
+    "cores and memory": {"cores": True, "memory": True},
 }
 """What to ask of `tiny_instance`, by name."""
 
@@ -42,7 +43,8 @@ def tiny_instance(
     markets : bool
         Whether tasks may be kept off a market, and the system has a part of the memory of VMs.
     cores : bool
-        Whether tasks have several cores; in a third of these bags all the same number.
+        Whether tasks have several cores; in a third of these bags all the same number. With ``memory``, memory may bind
+        beside them in every bag.
     quotas : bool
         Whether there are limits of several types together, of VMs or of vCPUs.
     setups : bool
@@ -61,6 +63,7 @@ def tiny_instance(
             needs = rng.choice([[1, 2], [1, 2, 3, 4], [2, 4], [1, 3], [2], [3]])
             for vm_type in document["vm_types"]:
                 vm_type["vcpus"] = rng.choice([2, 3, 4, 4, 6, 8])
+                vm_type["memory_mb"] *= rng.choice([1, 1, 2]) if memory else 1
             for task in document["tasks"]:
                 task["cores"] = rng.choice(needs)
         if quotas:
@@ -68,9 +71,11 @@ def tiny_instance(
         for vm_type in document["vm_types"] if setups else ():
             vm_type["setup_s"] = rng.choice([0, 1, 2, 5])
         try:
-            return Instance.from_document(document, "tiny")
+            instance = Instance.from_document(document, "tiny")
         except InputError:  # a task that fits nowhere, or markets without an offer: draw again
             continue
+        if instance.slots.beside_memory or not (cores and memory):
+            return instance
 
 
 def tiny_billing(seed: int) -> dict[str, Any]:

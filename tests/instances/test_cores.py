@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spotbag.core.capacities import lower_of, upper_of
 from spotbag.core.errors import InputError
 from spotbag.instances.entries import NEVER, Slots
 from spotbag.instances.instance import Instance
@@ -73,13 +74,17 @@ def test_credits_of_several_cores_are_not_known() -> None:
     assert bag([1, 1], vm_types=types).slots == Slots()
 
 
-def test_where_cores_and_memory_may_both_bind_nothing_is_planned() -> None:
-    assert bag([1, 2], memory_mb=1024).slots.shared  # a core has 1,024 MB: five of the first and no more fit
-    with pytest.raises(
-        InputError, match=r"need different numbers of cores, and more memory than c2 has .* leave out c2"
-    ):
-        bag([1, 1, 2], (2,), memory_mb=1025)
-    assert bag([1, 2], (3,), memory_mb=1500).slots.shared  # both at once need 3,000 of 3,072 MB
+def test_where_cores_and_memory_may_both_bind_a_number_has_both() -> None:
+    # A core has 1,024 MB: five of the first and no more fit.
+    assert bag([1, 2], memory_mb=1024).slots == Slots(1, shared=True)
+    both = bag([1, 1, 2], (2,), memory_mb=1025)
+    assert both.slots == Slots(1, shared=True, beside_memory=True)
+    assert upper_of(both.memory_kb).tolist() == [1, 1, 2]
+    assert lower_of(both.memory_kb).tolist() == [1025 * 1024] * 3
+    size = both.offers[0].memory_kb
+    assert (upper_of(size), lower_of(size)) == (2, 2048 * 1024)
+    assert not both.memory_never_binds.any()
+    assert not bag([1, 2], (3,), memory_mb=1500).slots.beside_memory  # both at once need 3,000 of 3,072 MB
     assert bag([2, 2], (2,), memory_mb=1025).memory_never_binds.all()  # of the same number, memory is as it always is
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....core.capacities import fits
 from ....instances.entries import FULL_SPEED, NEVER
 from ...engines import RUNNING
 from ..interpreted import add_helper, add_sketch, earliest_on_sketch, occupy_sketch, profile_new, profile_sketch
@@ -119,7 +120,7 @@ def end_elsewhere(r: Rows, vm: VmRow, task: int, n_others: int, spare_all: int) 
 def may_take_new(r: Rows, group: int, offer: int, duration_s: int, spare_all: int) -> bool:
     """True if a new VM may take a task: the overhead of starting it is in the trigger, here it is there at once."""
     most_kb = r.offers[offer].memory_kb
-    if most_kb != NONE and r.groups[group].memory_kb > most_kb:
+    if most_kb != NONE and not fits(most_kb - r.groups[group].memory_kb):
         return False
     left_s = r.deadline_s - r.now_s - duration_s
     if spare_all:

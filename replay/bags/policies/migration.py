@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from ....core.capacities import UNLIMITED, smaller
 from ....instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...engines import RUNNING
 from ..interpreted import earliest_start, note
@@ -58,14 +59,15 @@ def find_least(r: Rows, source: VmRow, n_tasks: int, offer_index: int) -> None:
     """Find the least that listed tasks ask of a VM of an offer, in each respect; the offer has it then."""
     offer = r.offers[offer_index]
     offer.stamp = r.stamp
-    offer.least_duration_s = offer.least_runtime_s = offer.least_kb = NEVER
+    offer.least_duration_s = offer.least_runtime_s = NEVER
+    offer.least_kb = UNLIMITED
     for k in range(n_tasks):
         group = r.tasks[r.listed[k]].group
         duration_s = duration_of(r, group, offer_index, offer.sustained, saved_now(r, source, r.listed[k]))
         if duration_s < NEVER:
             offer.least_duration_s = min(offer.least_duration_s, duration_s)
             offer.least_runtime_s = min(offer.least_runtime_s, r.durations[group][offer_index].runtime_s)
-            offer.least_kb = min(offer.least_kb, r.groups[group].memory_kb)
+            offer.least_kb = smaller(offer.least_kb, r.groups[group].memory_kb)
 
 
 # --------------------------------------------------------------------------- targets

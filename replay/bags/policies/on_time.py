@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ....core.capacities import larger
 from ....instances.entries import FULL_SPEED, NEVER
 from ...engines import HIBERNATED, RUNNING
 from ...policies import Rule, Rules
@@ -733,7 +734,7 @@ def fill_one(r: Rows, vm: VmRow) -> bool:
         sustained = r.offers[vm.offer_index].sustained
         if end_s > r.deadline_s or end_if_placed(r, vm, run.group, sustained, r.standby[task].saved) != end_s:
             continue
-        r.rescuer_free_s[core], r.rescuer_kb[core] = end_s, max(kb, r.groups[run.group].memory_kb)
+        r.rescuer_free_s[core], r.rescuer_kb[core] = end_s, larger(kb, r.groups[run.group].memory_kb)
         due_s, left_out = pack_open(r, NONE, task, r.now_s + 1)
         r.rescuer_free_s[core], r.rescuer_kb[core] = free_s, kb
         if left_out:
@@ -881,7 +882,7 @@ def list_new(r: Rows, offer: int, place: int, n_lost: int) -> bool:
             if start_s == NONE:
                 return False
             core = first + core_on_sketch(r, sketch, start_s)
-            r.rescuer_kb[core] = max(r.rescuer_kb[core], r.groups[group].memory_kb)
+            r.rescuer_kb[core] = larger(r.rescuer_kb[core], r.groups[group].memory_kb)
             assign(r, sketch, group, start_s, duration_s)
     for core in range(r.offers[offer].vcpus):
         r.rescuer_free_s[first + core] = r.sketches[sketch].zero_s + r.sketched[sketch][core]

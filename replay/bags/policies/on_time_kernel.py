@@ -5,6 +5,7 @@ Functions over rows, as rules are. They are always compiled, also for replays in
 
 from __future__ import annotations
 
+from ....core.capacities import UNLIMITED, fits, larger
 from ....instances.entries import NEVER
 from ..rows import NONE, Rows
 from ..rules import can_start, count_planned, forget_planned
@@ -154,21 +155,21 @@ def put_on(r: Rows, j: int, task: int, k: int) -> bool:
     if vm.free_s + length_s > r.deadline_s:
         return False
     offer = r.offers[vm.offer]
-    kb, room_kb = r.need_kb[task], NEVER
+    kb, room_kb = r.need_kb[task], UNLIMITED
     if offer.memory_kb != NONE:
         room_kb = offer.memory_kb - vm.used_kb
     best, best_s = NONE, r.deadline_s - length_s + 1
     for core in cores_of(r, k):
         row = r.packed_cores[core]
-        if row.end_s < best_s and max(kb - row.kb, 0) <= room_kb:
+        if row.end_s < best_s and fits(room_kb + row.kb - larger(kb, row.kb)):
             best, best_s = core, row.end_s
     if best == NONE:
         return False
     row = r.packed_cores[best]
     row.end_s += length_s
     row.work_s += length_s
-    vm.used_kb += max(kb - row.kb, 0)
-    row.kb = max(kb, row.kb)
+    vm.used_kb += larger(kb, row.kb) - row.kb
+    row.kb = larger(kb, row.kb)
     vm.free_s = row.end_s
     for core in cores_of(r, k):
         vm.free_s = min(vm.free_s, r.packed_cores[core].end_s)
@@ -184,7 +185,7 @@ def open_for(r: Rows, j: int, task: int, k: int, ready_s: int) -> int:
         length_s = r.need_s[task * r.n_columns + r.column_of[index]]
         if ready_s + length_s > r.deadline_s or not can_start(r, offer):
             continue
-        if offer.memory_kb != NONE and r.need_kb[task] > offer.memory_kb:
+        if offer.memory_kb != NONE and not fits(offer.memory_kb - r.need_kb[task]):
             continue
         count_planned(r, offer)
         vm = r.packed_vms[k]

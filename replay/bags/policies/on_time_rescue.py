@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from ....core.capacities import larger
 from ....core.quantities import SECONDS_PER_HOUR
 from ....instances.entries import FULL_SPEED, NEVER
 from ..interpreted import make_room_for_standby, pack, pack_new_vms, sort_tasks
@@ -224,7 +225,7 @@ def largest_kb(r: Rows, vm: VmRow, core: int) -> int:
     kb = 0 if slot.running == NONE else r.groups[r.tasks[slot.running].group].memory_kb
     task = slot.first
     while task != NONE:
-        kb = max(kb, r.groups[r.tasks[task].group].memory_kb)
+        kb = larger(kb, r.groups[r.tasks[task].group].memory_kb)
         task = r.tasks[task].next
     return kb
 

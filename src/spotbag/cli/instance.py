@@ -92,7 +92,7 @@ def list_command(*, as_json: bool = json_option()) -> None:
             tasks=instance.n_tasks,
             entries=len(instance.tasks),
             vm_types=len(instance.vm_types),
-            memory_may_bind=not (instance.slots.shared or instance.memory_never_binds.all()),
+            memory_may_bind=instance.slots.count_memory and not instance.memory_never_binds.all(),
             source=instance.provenance.source if instance.provenance else "",
         )
 

@@ -365,7 +365,7 @@ def test_the_heaviest_set_is_that_of_all_subsets(seed: int) -> None:
     count = draw.randint(1, 8)
     needs = np.array([draw.randint(1, 60) for _ in range(count)])
     weights = np.array([draw.randint(0, 9) for _ in range(count)])
-    room = VmRoom(draw.randint(1, 4), 100, needs, np.ones(count, dtype=np.int64))
+    room = VmRoom(draw.randint(1, 4), 100, needs, *np.ones((2, count), dtype=np.int64))
     best = max(
         int(weights[list(some)].sum())
         for size in range(room.vcpus + 1)

@@ -527,7 +527,7 @@ def _compare_with_all_ways(problem: Instance, data: st.DataObject) -> None:
             np.ones(1),
             np.where(able, work_s, 1.0),
             shares,
-            np.zeros(1),
+            np.array([[1.0], [0.0]]),
             checkpoints,
             True,
             np.array(up_s),

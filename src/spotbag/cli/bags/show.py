@@ -167,7 +167,9 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
         d_spot_s=d_spot,
         memory_mb=memory,
         runtime_s={name: found or {} for name, found in runtimes.items()},
-        memory_never_binds={vm_type.name: bool(free) or instance.slots.shared for vm_type, free in never_binds},
+        memory_never_binds={
+            vm_type.name: bool(free) or not instance.slots.count_memory for vm_type, free in never_binds
+        },
         cores=cores,
     ).print_json()
 
