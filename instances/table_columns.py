@@ -267,7 +267,8 @@ def _type_in(heading: str, catalogue: Sequence[str]) -> tuple[str | None, str]:
     lowered = heading.lower()
     for name in catalogue:
         start = lowered.find(name.lower())
-        if start >= 0:
+        beside = heading[max(start - 1, 0) : start] + heading[start + len(name) : start + len(name) + 1]
+        if start >= 0 and not any(map(str.isalnum, beside)):  # M64 is not in M64ms
             return name, heading[:start] + "_" + heading[start + len(name) :]
     return None, heading
 
