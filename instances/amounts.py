@@ -25,6 +25,10 @@ _CLOCK = re.compile(
 _ISO = re.compile(r"P(?=.*[0-9])(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?")
 MINUTES_AND_SECONDS = re.compile(r"[0-9]+:[0-9]+(?:\.[0-9]+)?")
 """A clock of two parts, which others may read as hours and minutes."""
+THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\s*[a-zA-Z]*")
+"""An amount with commas, each of which may stand between thousands."""
+_PLURAL = re.compile(r"(?<=[a-zA-Z]{2})\(s\)")
+"""LSF writes ``12 second(s)``; behind one letter, ``m(s)`` would become milliseconds."""
 NO_COMMA = " with a decimal point (a decimal comma is understood where semicolons divide the cells)"
 
 
@@ -44,7 +48,7 @@ def seconds_of(cell: str, factor: float | None = None) -> float | None:
             amount * TIME_UNITS_S[unit]
             for amount, unit in ((days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s"))
         )
-    cell = cell.replace("(s)", "s")  # LSF: 12 second(s)
+    cell = _PLURAL.sub("s", cell)
     amount = _quantity(cell, TIME_UNITS_S, None)
     if amount is not None or not cell or cell != cell.strip():  # or a number with odd blanks would be one of seconds
         return amount

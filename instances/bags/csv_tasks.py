@@ -20,7 +20,7 @@ from ...core.quantities import MAX_SECONDS, STATED, TIME_UNITS_S, number_of
 from ...core.records import field_issues
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
-from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
+from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, THOUSANDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
 from ..columns import COLUMNS, Role, normal, spelled
 from ..entries import MARKETS, MAX_TASKS, Market, Task
 from ..instance import Instance
@@ -40,7 +40,6 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 _MARKETS: Mapping[str, tuple[Market, ...]] = {"spot": ("spot",), "on_demand": ("on-demand",), "any": MARKETS}
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9:]*,[0-9]+[^,.]*")
 _OR_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}(?![0-9])")
-_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\s*[a-zA-Z]*")
 _EXITED = re.compile(r"-?[0-9]+(?::[0-9]+)?(?:\.0+)?")
 _ENDED_WELL = "", "-", "0", "0:0", "0.0"
 _CORES = re.compile(r"([0-9]+)m")
@@ -326,7 +325,7 @@ class _Reader(TableRows):
         if not self._commas:
             return cell
         found = Issue(f"{self._word} {self._line}", "", column.heading, cell)
-        if self.thousands and _THOUSANDS.fullmatch(cell):
+        if self.thousands and THOUSANDS.fullmatch(cell):
             self._or_thousands = self._or_thousands or found
             return cell.replace(",", "")
         if "." in cell and self._with_point is None:

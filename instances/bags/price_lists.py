@@ -11,6 +11,7 @@ from pydantic import Field
 from ...core.json_documents import parse_json
 from ...core.quantities import MB_PER_GB, moment, number_in, number_of
 from ...core.records import validate_record
+from ..amounts import THOUSANDS
 from ..entries import Market
 from .price_sources import GIB, USD, VCPUS, NewRows, PriceSource
 from .providers import PROVIDERS, Provider
@@ -93,7 +94,8 @@ def price_list_of_aws(
             continue
         try:
             vcpus = number_in(attributes.get("vcpu", ""), VCPUS)
-            memory = number_in(attributes.get("memory", "").removesuffix(" GiB").replace(",", ""), GIB)
+            gib = attributes.get("memory", "").removesuffix(" GiB")
+            memory = number_in(gib.replace(",", "") if THOUSANDS.fullmatch(gib) else gib, GIB)
             prices = [number_in(text, USD) for text in _hourly(listed)]
         except ValueError as error:
             source.fault(where, f"has vcpu, memory or a price that {error}", item=name)

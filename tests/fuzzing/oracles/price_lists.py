@@ -58,7 +58,9 @@ def types_of_price_list(data: bytes) -> Verdict:
             if not number_of(usd, doubts):
                 continue
             vcpus = number_of(attributes["vcpu"], doubts)
-            memory = number_of(re.sub(r"(?<=\d),(?=\d{3} GiB)", "", attributes["memory"]).removesuffix(" GiB"), doubts)
+            gib = attributes["memory"].removesuffix(" GiB")
+            thousands = re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?", gib, re.ASCII)
+            memory = number_of(gib.replace(",", "") if thousands else gib, doubts)
             price = within(float(number_of(usd, doubts)), 1e-9, 1e6, "price")
             row = Row(int(vcpus), float(memory) * 1024, "x86_64", price, {})
             if (

@@ -375,8 +375,8 @@ def _seconds(cell: str, unit: Decimal | None, doubts: set[str]) -> Decimal | Non
         doubts.add("a duration of ISO 8601")
         days, hours, minutes, seconds = (Decimal(part or 0) for part in found.groups())
         return days * 86400 + hours * 3600 + minutes * 60 + seconds
-    own_units = r"ms|s(?:ec(?:ond)?s?)?(?:\(s\))?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?"
-    part = rf"([^a-zA-Z()]+?(?:[eE][+-]?\d+)?)\s*({own_units})\s*"
+    own_units = r"ms|s(?:ec(?:ond)?(?:s|\(s\))?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?"
+    part = rf"([^a-zA-Z()\s][^a-zA-Z()]*?(?:[eE][+-]?\d+)?)\s*({own_units})\s*"
     if re.fullmatch(f"(?:{part})+", cell, re.IGNORECASE):
         parts = [(number, own.lower()) for number, own in re.findall(part, cell, re.IGNORECASE)]
         if len(parts) > 1:

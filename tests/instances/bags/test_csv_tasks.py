@@ -409,6 +409,10 @@ def test_amounts_and_durations() -> None:
     ]
 
 
+def test_a_plural_in_brackets_makes_no_milliseconds_of_minutes() -> None:
+    assert [seconds_of(text) for text in ("12 second(s)", "2 min(s)", "2 m(s)", "2 (s)")] == [12, 120, None, None]
+
+
 _CELLS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00\r"), max_size=30)
 
 

@@ -453,6 +453,12 @@ def test_the_price_list_of_aws(tmp_path: Path) -> None:
         price_list_of_aws(write(tmp_path, {"PriceList": [entries[0], listed("m9.large", vcpu="64")]}), "2026-11-05")
 
 
+@pytest.mark.parametrize("memory", ["0,05 GiB", "1,5 GiB", "0,512 GiB"])
+def test_a_comma_in_a_memory_of_aws_stands_between_thousands_or_is_refused(tmp_path: Path, memory: str) -> None:
+    with pytest.raises(InputError, match="has vcpu, memory or a price that must be a number"):
+        price_list_of_aws(write(tmp_path, {"PriceList": [listed("m9.large", memory=memory)]}), "2026-11-05")
+
+
 def retail(name: str, usd: float, sku: str = "D4s v5", **more: Any) -> dict[str, Any]:
     """An item of the retail prices of Azure."""
     return {
