@@ -253,7 +253,7 @@ class _Log:
                     self._first_without_memory = self._first_without_memory or number
                     continue
                 memory_kb = self._memory_kb
-            self._take(number, cells, (run, memory_kb, cores if wanted.multi_core == "keep" else 1), cores)
+            self._take(number, cells, (run, memory_kb, max(cores, 1) if wanted.multi_core == "keep" else 1), cores)
             if wanted.most_jobs is not None and self._jobs >= wanted.most_jobs:
                 break
 
@@ -346,7 +346,7 @@ class _Log:
         made = []
         for (run, memory_kb, cores), (_, name, count) in self.groups.items():
             # Logs have the memory of a processor.
-            memory_mb = memory_kb * max(cores, 1) / KB_PER_MB
+            memory_mb = memory_kb * cores / KB_PER_MB
             task: dict[str, Any] = {"id": f"j{name}", "memory_mb": memory_mb, "base_runtime_s": run}
             if cores > 1:
                 task["cores"] = cores

@@ -66,6 +66,10 @@ def test_jobs_that_are_the_same_are_counted(tmp_path: Path) -> None:
     assert bag(read(tmp_path, lines)) == [("j1", 100, 512, 2), ("j2", 50, 2, 2), ("j4", 100, 1, 1)]
 
 
+def test_jobs_that_do_not_say_their_cores_are_counted_with_those_of_one(tmp_path: Path) -> None:
+    assert bag(read(tmp_path, [job(1), job(2, cores=-1), job(3, cores=0)])) == [("j1", 100, 512, 3)]
+
+
 def test_jobs_are_chosen_by_user_window_status_and_number(tmp_path: Path) -> None:
     lines = [job(1), job(2, user=8), job(3, status=0), job(4, status=5), job(5, status=-1), job(6), job(7, run=-1)]
 
