@@ -168,6 +168,8 @@ def _refuse_unknown_headings(table: TextTable, roles: Mapping[str, int]) -> None
 def _roles_of_aws(first: Sequence[str]) -> dict[str, int]:
     """Columns of the roles in a table without headings; none if it is not that of AWS."""
     marked = int(first[0] == _MARK)
+    if _MARK in first[1:]:
+        return {}
     for columns in _OF_AWS:
         roles = {role: marked + place for place, role in enumerate(columns)}
         if len(first) != marked + len(columns) or number_of(first[roles["price"]]) is None:

@@ -156,6 +156,7 @@ def test_types_that_the_instance_does_not_have_are_named(tmp_path: Path) -> None
     ("text", "said"),
     [
         ("a,b\n1,2\n", "its first line must have the headings InstanceType, SpotPrice, Timestamp"),
+        ("us-east-1a\tSPOTPRICEHISTORY\tLinux/UNIX\t1\t2026-07-09T00:00:00Z\n", "is no JSON, and no history of spot"),
         ("time,type,price\n", "has no price"),
         ("time,type,price\n2026-07-09,a,dear\n", "p.csv: line 2: price 'dear' must be a price"),
         ("time,type,price\n2026-07-09,a,-1\n", "line 2: price '-1' must be a price"),
