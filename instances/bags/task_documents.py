@@ -30,6 +30,9 @@ from ..table_formats import (
 from .imported import grouped
 from .wfformat import table_of_workflow
 
+_FEW_CELLS, _CELLS_PER_VALUE = 1_000_000, 16
+"""Cells that a table may have, and more for each value in a document: most of them would be empty beyond that."""
+
 
 def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[TableFormat, TextTable | MadeTable]:
     """Read a file of tasks as a table, and say of which format it is.
@@ -180,7 +183,7 @@ def _batch_job(job: Mapping[str, Any]) -> dict[str, Any]:
 
 def _amount(value: Any) -> Any:
     """Amount of a resource; what is none shall not pass for one that is not said."""
-    return value if value or value is None else json.dumps(value)
+    return value if value is None or (value and not isinstance(value, list)) else json.dumps(value)
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -211,5 +214,8 @@ def _benchmarks(path: Path, source: str) -> MadeTable:
 
 def _made_of(records: Sequence[Mapping[str, Any]], source: str, issues: Sequence[Issue] = ()) -> MadeTable:
     given = dict.fromkeys(key for record in records for key in record)
+    if len(given) * len(records) > _FEW_CELLS + _CELLS_PER_VALUE * sum(map(len, records)):
+        rule = f"has {len(records):,} objects with {len(given):,} different keys: leave out what is not of tasks"
+        raise input_error(source, rule)
     rows = [(number, [_cell(record.get(key)) for key in given]) for number, record in enumerate(records, 1)]
     return MadeTable(source, [*given], rows, issues=[*issues])

@@ -230,6 +230,10 @@ def test_a_column_says_where_a_task_may_run(
             "memory '\"\"' must be a number",
         ),
         (
+            '{"jobs": [{"jobId": "a", "startedAt": 1, "stoppedAt": 9, "container": {"vcpus": ["1"], "memory": 1}}]}',
+            "vcpus '[\"1\"]' must be a whole number of cores",
+        ),
+        (
             "ClusterId\tProcId\tRemoteWallClockTime\tProcId\n1\t0\t5\t1\n",
             "has 2 columns 'ProcId': which of them counts?",
         ),
@@ -249,6 +253,13 @@ def test_what_cannot_be_planned_is_refused_by_name(tmp_path: Path, text: str, me
     with pytest.raises(InputError) as caught:
         instance_of_csv(tmp_path / "t", ASKED)
     assert message in str(caught.value)
+
+
+def test_a_list_whose_table_would_be_far_larger_than_the_file_is_refused(tmp_path: Path) -> None:
+    odd = {f"key {number}": 1 for number in range(3000)}
+    (tmp_path / "t").write_text(json.dumps([odd, *({"id": f"t{number}", "runtime_s": 1} for number in range(999))]))
+    with pytest.raises(InputError, match="has 1,000 objects with 3,002 different keys: leave out what is not of tasks"):
+        instance_of_csv(tmp_path / "t", ASKED)
 
 
 def test_a_file_of_another_format_than_is_asked_for_is_refused() -> None:
