@@ -50,7 +50,9 @@ WORDS = {
 ROLE_OF = {word: role for role, words in WORDS.items() for word in words.split()}
 MEMORY = re.compile(r"(?:memory|mem|ram|rss)(?:_([kmg]?b))?", re.ASCII)
 RUNTIME = re.compile(r"(?:runtime|run_time|duration|elapsed|walltime)(?:_(s|min|h))?(?:\[(.+)\])?", re.ASCII)
-ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "arm64": "arm64", "aarch64": "arm64"}
+ARCHITECTURES = dict.fromkeys(("x86_64", "x86-64", "amd64", "x64", "intel"), "x86_64") | dict.fromkeys(
+    ("arm64", "aarch64", "arm", "graviton"), "arm64"
+)
 
 
 def role_of(heading: str, types: Sequence[str]) -> tuple[str, str] | None:

@@ -45,7 +45,9 @@ _TIME_UNIT = r"ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?"
 _RUNTIME = re.compile(rf"(runtime|run_time|duration|elapsed|walltime|time)(?:_({_TIME_UNIT}))?")
 _MB = {"kb": Decimal(1) / 1024, "mb": Decimal(1), "gb": Decimal(1024), "tb": Decimal(1024 * 1024)}
 _SECONDS = {"ms": Decimal("0.001"), "s": 1, "min": 60, "h": 3600, "m": 60, "d": 86400}
-_ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "arm64": "arm64", "aarch64": "arm64"}
+_ARCHITECTURES = dict.fromkeys(("x86_64", "x86-64", "amd64", "x64", "intel"), "x86_64") | dict.fromkeys(
+    ("arm64", "aarch64", "arm", "graviton"), "arm64"
+)
 _REMARKS = ("note", "notes", "comment", "comments", "remark", "remarks", "description", "descriptions")
 """Headings of columns that say nothing of a plan; what else is not understood must be refused."""
 
@@ -231,8 +233,6 @@ def _task_of_cells(
                 found["command"] = bare or None
         elif column.role == "architecture":
             if bare and bare not in _ARCHITECTURES:
-                if bare.lower() == "arm":
-                    raise UndecidedError("an architecture called arm")
                 if bare.lower() not in _ARCHITECTURES:
                     raise RefusalDueError(f"architecture {cell!r}")
                 doubts.add("an architecture in capitals")
