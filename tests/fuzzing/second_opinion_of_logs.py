@@ -74,7 +74,8 @@ def jobs_of(data: bytes, kind: str, doubts: set[str]) -> Iterator[Job]:
 
 def asked_for(job: Job, kind: str, asked: LogAsked, doubts: set[str]) -> bool:
     """Whether a job is one of those that are asked for, and ended well."""
-    if asked.user is not None and job.fields[11] != asked.user:
+    user = job.fields[11]
+    if asked.user is not None and (number_of(user) != number_of(asked.user) if kind == "swf" else user != asked.user):
         return False
     if asked.bag is not None and (job.fields[18] != "BoT" or job.fields[19] != asked.bag):
         return False
@@ -116,12 +117,12 @@ def taken(data: bytes, kind: str, asked: LogAsked, doubts: set[str]) -> Iterator
             raise (RefusalDueError if cores else UndecidedError)("cores that are not whole, or none")
         if cores is not None and cores > 10_000_000:
             raise UndecidedError("more cores than there are tasks in a bag")
-        waits = job.fields[16] not in ("-1", "-1.0") if kind == "swf" else job.fields[18] not in ("UNITARY", "BoT")
-        if waits:
-            raise (RefusalDueError if re.fullmatch(r"[1-9]\d*", job.fields[16]) else UndecidedError)("a job that waits")
         if cores is not None and cores > 1 and asked.cores == "skip":
             doubts.add("a job of several cores that is skipped")
             continue
+        waits = job.fields[16] not in ("-1", "-1.0") if kind == "swf" else job.fields[18] not in ("UNITARY", "BoT")
+        if waits:
+            raise (RefusalDueError if re.fullmatch(r"[1-9]\d*", job.fields[16]) else UndecidedError)("a job that waits")
         if cores is not None and cores > 1 and asked.cores == "keep":
             raise UndecidedError("several cores: whether a type has them")
         if not re.fullmatch(r"0|[1-9]\d{0,15}", job.fields[0]):
