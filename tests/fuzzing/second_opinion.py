@@ -89,8 +89,6 @@ def seconds_of(cell: str, unit: str) -> Fraction | None:
 
 def memory_of(cell: str, unit: str) -> Fraction | None:
     """Megabytes that a cell says; nothing where none were measured."""
-    if cell == "-" and unit == "k":
-        raise UndecidedError("a hyphen where nobody writes one")
     if cell in MISSING:
         return None
     if cell.lower() in ODD_WORDS:
@@ -286,6 +284,7 @@ class Tool:
     others: str = ""
     words: str = ""
     needed: Sequence[str] = field(default=())
+    nothing: Sequence[str] = ("",)
 
 
 TOOLS = {
@@ -305,7 +304,7 @@ TOOLS = {
     ),
     "snakemake": Tool(
         (), [("s", "s"), ("h:m:s", "")], [("max_rss", "m")], "threads", others="mean_load rule_name",
-        needed=("s", "h:m:s", "max_rss"),
+        needed=("s", "h:m:s", "max_rss"), nothing=MISSING,
     ),
     "htcondor": Tool(
         ("clusterid", "procid"), [("committedtime", "s"), ("remotewallclocktime", "s")],
@@ -469,9 +468,10 @@ def tasks_of_tool(data: bytes, kind: str, doubts: set[str], measured: bool, by_n
     found: list[Task] = []
     if any("gpu" in row.get("alloctres", "") or row.get("requestgpus", "0") not in ("", "0") for row in rows):
         doubts.add("GPUs of a task or step that may be left out")
+    signs = {*MISSING} - {*tool.nothing}
+    if any(row.get(name) in signs for row in rows for name, _ in (*tool.runtimes, *tool.memories)):
+        raise UndecidedError("a sign for nothing that the tool does not write")
     if kind == "sacct":
-        if any(row.get(name) in ("-", "NA") for row in rows for name in ("maxrss", "reqmem")):
-            raise UndecidedError("a hyphen where Slurm writes none")
         rows = without_steps(rows, doubts)
     for row in rows:
         ids = ("task_id",) if by_number or not rows[0].get("name", "x") else tool.ids

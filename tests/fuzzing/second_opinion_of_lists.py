@@ -206,8 +206,8 @@ def batch_task(job: Any) -> Task | None:
     if value_of(job, JOB, list, "dependsOn"):
         raise RefusalDueError("a job that waits for another")
     said = {value_of(need, "type value", str, "type"): value_of(need, "type value", str, "value") for need in needs}
-    if any(value is not None and (value != value.strip() or not value) for value in said.values()):
-        raise UndecidedError("blanks around a number, or an empty text for one")
+    if any(value is not None and (value != value.strip() or value in MISSING) for value in said.values()):
+        raise UndecidedError("blanks around a number, or a word for none, which Batch does not write")
     if len(said) < len(needs) or not set(said) <= {"VCPU", "MEMORY", "GPU"} or None in said.values():
         raise UndecidedError("needs that are none of Batch")
     if "GPU" in said:
