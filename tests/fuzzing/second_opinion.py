@@ -101,7 +101,7 @@ def memory_of(cell: str, unit: str) -> Fraction | None:
     if value < 0:
         raise RefusalDueError("memory below 0")
     if not unit and cell != "0":
-        raise RefusalDueError("a number without any unit")
+        raise (RefusalDueError if value else UndecidedError)("a number without any unit")
     return value * BYTES[unit or "m"] / 2**20 or None
 
 
@@ -203,13 +203,13 @@ def without_commas(rows: Rows, divider: str, of_numbers: Callable[[str], bool]) 
     between = [
         re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?( ?[A-Za-z]+)?", row[name], re.ASCII) for row, name in with_comma
     ]
-    decimal = [re.fullmatch(r"-?\d+,\d+( ?[A-Za-z]+)?", row[name], re.ASCII) for row, name in with_comma]
+    decimal = [re.fullmatch(r"-?\d*,\d+([eE][+-]?\d+)?( ?[A-Za-z]+)?", row[name], re.ASCII) for row, name in with_comma]
     points = any("." in row[name] for row, name in cells)
     thousands = all(between) and divider in "\t|"
     if divider == "," or (all(between) and divider == ";") or (not thousands and (points or not all(decimal))):
         return True  # a comma is no number, wherever one is asked for
     for row, name in with_comma:
-        row[name] = row[name].replace(",", "" if thousands else ".")
+        row[name] = re.sub(r"(?<!\d),", "0,", row[name]).replace(",", "" if thousands else ".")
     return True
 
 
@@ -291,7 +291,7 @@ TOOLS = {
     "nextflow": Tool(
         ("name",), [("realtime", "ms")], [("peak_rss", "b"), ("rss", "b"), ("memory", "b")], "cpus", "status",
         "COMPLETED", ("exit",), "script", "hash duration %cpu task_id", "FAILED CANCELLED RUNNING ABORTED CACHED",
-        ("task_id", "realtime", "hash"),
+        ("task_id", "realtime", "hash"), ("", "-"),
     ),
     "sacct": Tool(
         ("jobid",), [("elapsedraw", "s"), ("elapsed", "")], [("maxrss", "b"), ("reqmem", "")], "alloccpus", "state",
@@ -313,7 +313,7 @@ TOOLS = {
     ),
     "lsf": Tool(
         ("jobid",), [("run_time", "s")], [("max_mem", "")], "slots", "stat", "DONE", ("exit_code",), "command", "",
-        "EXIT RUN PEND", ("jobid", "stat", "run_time"),
+        "EXIT RUN PEND", ("jobid", "stat", "run_time"), ("", "-"),
     ),
 }  # fmt: skip
 

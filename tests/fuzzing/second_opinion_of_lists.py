@@ -76,6 +76,8 @@ def tasks_of_rows(rows: Rows, divider: str, types: Sequence[str], doubts: set[st
     for name in headings:
         if roles.get(name, ("",))[0] == "other" and any(row.get(name) for row in rows):
             raise UndecidedError("a market, or another column of which readings have nothing")
+        if name not in roles and (MEMORY.match(name) or RUNTIME.match(name)):
+            doubts.add("a column that may hold memory or run times in another unit, if it has any")
         if name not in roles and any(row.get(name) for row in rows):
             if all(row.get(name, "").lower() in (*MISSING, *ODD_WORDS, "0", "no") for row in rows):
                 raise UndecidedError("a column that asks for nothing")

@@ -290,6 +290,8 @@ def times_of(job: dict[str, Any], first: Fraction) -> tuple[int, int]:
 
 def second_stream_job(job: dict[str, Any], first: Fraction) -> Any:
     """Job as a stream has it: id, arrival, deadline, tasks and run time."""
+    if job["seconds"] > 10**8:
+        raise RefusalDueError("a run time that is too long for a stream")
     return (job["id"], *times_of(job, first), job["count"], float(job["seconds"]))
 
 

@@ -64,8 +64,10 @@ def _unit_of_time(unit: str | None) -> str:
 
 
 def _flat(heading: str) -> str:
-    """Write a heading without capitals, and with one ``_`` for all that is no letter."""
-    return re.sub(r"[^a-z0-9.]+", "_", heading.lower()).strip("_")
+    """Write a heading without capitals, and with one ``_`` for what may divide words; none with half a bracket."""
+    if heading.count("[") != heading.count("]"):
+        return heading
+    return re.sub(r"[\s_:/()\[\]-]+", "_", heading.lower()).strip("_")
 
 
 _USUAL_HEADING = re.compile(r"[\w .-]+(\[[\w.-]+\])?", re.ASCII)
@@ -336,7 +338,7 @@ def _runtime_s(text: str, unit: str, doubts: set[str]) -> Decimal:
     if "(s)" in text:
         doubts.add("a unit as LSF has it")
         text = text.replace("(s)", "s")
-    part = r"([^a-zA-Z]+?(?:[eE][+-]?\d+)?)\s*(ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])\s*"
+    part = r"([^a-zA-Z\s][^a-zA-Z]*?(?:[eE][+-]?\d+)?)\s*(ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd])\s*"
     parts = re.findall(part, text, re.IGNORECASE)
     joined = re.fullmatch(f"(?:{part})+", text, re.IGNORECASE)
     if joined and parts:

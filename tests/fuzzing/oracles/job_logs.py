@@ -108,6 +108,8 @@ class _Fields:
             self.tabs = "\t" in line.strip()
         if self.tabs != ("\t" in line.strip()):
             raise RefusalDueError("some lines divided by tabs, others by blanks")
+        if any(field.strip(" ") != field.strip() for field in line.split("\t")[11:]):
+            raise UndecidedError("a name with blanks of other kinds around it")
         fields = [field.strip() for field in line.strip().split("\t")] if self.tabs else _by_blanks(line, self.kind)
         if any(field != field.strip() for field in line.split("\t")):
             doubts.add("unusual blanks")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -19,8 +20,8 @@ class JsonObject(dict[str, Any]):
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        keys = [key for key, _ in pairs]
-        self.twice = {key for key in keys if keys.count(key) > 1} if len(self) < len(keys) else set()
+        times = Counter(key for key, _ in pairs)
+        self.twice = {key for key, number in times.items() if number > 1}
 
 
 class _Constant:

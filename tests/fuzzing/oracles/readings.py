@@ -236,9 +236,10 @@ def within(value: float, least: float, most: float, what: str) -> float:
 
 
 def whole_of(value: Decimal, least: int, most: int, what: str) -> int:
-    if value != value.to_integral_value():
+    nearest = value if value == value.to_integral_value() else Decimal(float(value))
+    if nearest != nearest.to_integral_value():
         raise RefusalDueError(f"{what} {value} is no whole number")
-    return int(within(int(value), least, most, what))
+    return int(within(int(nearest), least, most, what))
 
 
 def checked_name(text: Any, what: str) -> str:

@@ -167,7 +167,7 @@ def _flat(heading: str) -> str:
     return (
         "h:m:s"
         if re.fullmatch(r"\s*h[\s:._-]+m[\s:._-]+s\s*", heading, re.IGNORECASE)
-        else re.sub(r"[\s.\-_]+", "_", heading.strip().lower())
+        else re.sub(r"[\s.\-_]+", "_", heading.strip().lower()).strip("_")
     )
 
 
@@ -337,13 +337,11 @@ def _amount_of_slurm(cell: str, unit: Decimal | None, doubts: set[str]) -> Decim
 
 
 def _amount(cell: str, unit: Decimal | None, doubts: set[str]) -> Decimal | None:
-    found = re.fullmatch(r"(.*?)\s*(bytes|[kmgt]?(?:i?b|bytes|i)|[kmgt])?", cell, re.IGNORECASE | re.DOTALL)
+    found = re.fullmatch(r"(.*?)\s*([kmgt](?:i?b?|bytes)|bytes|b)?", cell, re.IGNORECASE | re.DOTALL)
     assert found
     own = (found[2] or "").lower()
     if own:
         unit = _MB[own[0] if own[0] != "b" else ""]
-    if own in ("i", "ib"):
-        raise UndecidedError("a unit of one letter")
     try:
         number = number_of(found[1], doubts)
     except RefusalDueError:
