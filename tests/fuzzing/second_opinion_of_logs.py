@@ -63,8 +63,8 @@ def jobs_of(data: bytes, kind: str, doubts: set[str]) -> Iterator[Job]:
         doubts.add("lines of as many columns")
     if any(not re.fullmatch(r"-1|\d{1,9}(\.\d{1,3})?", cell, re.ASCII) for row in fields for cell in row[:10]):
         doubts.add("a field that is no number, or below 0, and may not be asked for")
-    if kind == "swf" and not all(re.fullmatch(r"-?\d+", cell, re.ASCII) for row in fields for cell in row[10:]):
-        doubts.add("a field that is no number")
+    if kind == "swf" and not all(re.fullmatch(r"-?\d{1,30}", cell, re.ASCII) for row in fields for cell in row[10:]):
+        doubts.add("a field that is no number, or one of very many digits")
     if any("." in row[column] for row in fields for column in (4, 7)):
         doubts.add("parts of cores, of a job that may be left out")
     if any(cell != cell.strip() or not cell for row in fields for cell in row):
@@ -77,7 +77,7 @@ def asked_for(job: Job, kind: str, asked: LogAsked, doubts: set[str]) -> bool:
     user = job.fields[11]
     if asked.user is not None and (number_of(user) != number_of(asked.user) if kind == "swf" else user != asked.user):
         return False
-    if asked.bag is not None and (job.fields[18] != "BoT" or job.fields[19] != asked.bag):
+    if asked.bag is not None and job.fields[19] != asked.bag:
         return False
     if asked.from_s is not None or asked.to_s is not None:
         submitted = job.number(2)
@@ -290,8 +290,8 @@ def times_of(job: dict[str, Any], first: Fraction) -> tuple[int, int]:
 
 def second_stream_job(job: dict[str, Any], first: Fraction) -> Any:
     """Job as a stream has it: id, arrival, deadline, tasks and run time."""
-    if job["seconds"] > 10**8:
-        raise RefusalDueError("a run time that is too long for a stream")
+    if job["seconds"] > 10**8 or len(job["id"]) > 190:
+        raise RefusalDueError("a run time, or an id, that is too long for a stream")
     return (job["id"], *times_of(job, first), job["count"], float(job["seconds"]))
 
 

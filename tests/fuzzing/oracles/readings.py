@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 DEFAULT_MEMORY_MB = 100.0
@@ -223,7 +223,10 @@ def number_of(text: str, doubts: set[str]) -> Decimal:
         text = bare
     if len(text) > 400:
         doubts.add("a number of hundreds of digits")
-    value = Decimal(text)
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        raise UndecidedError("an exponent that no decimal has") from None
     if not math.isfinite(float(value)):
         raise RefusalDueError(f"{text[:50]!r} is too large")
     return value

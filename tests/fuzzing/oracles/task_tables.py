@@ -184,6 +184,8 @@ def _objects(data: bytes, doubts: set[str]) -> list[dict[str, str]]:
     headings = {key: _flat(key) for one in found for key in one}
     if len(set(headings.values())) < len(headings):
         raise UndecidedError("two keys that are nearly the same")
+    if len(headings) * len(found) > 1_000_000:
+        raise UndecidedError("a table that may be far larger than its file")
     return [{flat: text_of(one.get(key)) for key, flat in headings.items()} for one in found]
 
 
@@ -228,8 +230,8 @@ def _of_rows(rows: Sequence[Cells], kind: str, doubts: set[str]) -> list[Task]:
             tasks.append(task)
     if kind == "snakemake" and tasks:
         tasks = [max(tasks, key=lambda task: task.runtime_s["*"])]
-    if kind == "nextflow" and any(not row.get("name", "x") for row in rows):
-        raise UndecidedError("a task without a name, which Nextflow gives to all")
+    if kind == "nextflow" and any(not row.get("name", row.get("task_id", "x")) for row in rows):
+        raise UndecidedError("a task without a name or a number, which Nextflow gives to all")
     if kind == "nextflow" and len({task.id for task in tasks}) < len(tasks):
         raise UndecidedError("names that are not different")
     return in_bounds(tasks)
