@@ -221,9 +221,11 @@ def _clock_s(cell: str, factor: float | None) -> Fraction:
         return exact(number)
     if number is not None and _EPOCH_MS[0] <= number < _EPOCH_MS[1]:
         return exact(number) / 1000
-    date = moment(cell) if factor is None else None
+    date = moment(cell)
     if not cell:
         raise ValueError("is missing")
+    if number is None and factor is not None:
+        raise ValueError("must be a number, as its heading has a unit; a column of dates has none: arrival, deadline")
     if number is not None or date is None:
         raise ValueError(
             "must be a date such as 2026-11-28T09:00:00Z or seconds of the epoch, or a number below a heading with "

@@ -187,6 +187,8 @@ def role_of(heading: str) -> tuple[str, str] | None:
 
 def moment_of(cell: str, unit: str) -> tuple[Fraction, bool]:
     """Seconds since the epoch, or of a clock of the file; whether it is a date, or a number of the epoch."""
+    if re.match(r"\d{4}-\d\d-\d\d", cell, re.ASCII) and unit:
+        raise RefusalDueError("a date below a heading with a unit")
     if re.fullmatch(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?", cell, re.ASCII):
         try:
             date = datetime.fromisoformat(cell)

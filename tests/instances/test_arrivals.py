@@ -153,6 +153,10 @@ def test_options_of_columns_that_cannot_be_met(columns: dict[str, str], ignored:
         ("arrival_s\n5\n", "has no column of the runtime: call it runtime_s"),
         ("arrival_s,runtime_s,state\n5,1,ok\n", "line 2: state 'ok' is in a column of which nothing is made: --ignore"),
         ("arrival_s,submitted_s,runtime_s\n5,5,1\n", "columns 'arrival_s' and 'submitted_s' both hold the arrival"),
+        (
+            "arrival_s,runtime_s\n2026-11-28,1\n",
+            "line 2: arrival_s '2026-11-28' must be a number, as its heading has a unit",
+        ),
         ("arrival,runtime_s\n5,1\n", "line 2: arrival '5' must be a date such as 2026-11-28T09:00:00Z"),
         ("arrival_s,runtime\n5,1\n", "line 2: runtime '1' has no unit: call the column runtime_s"),
         ("arrival_s,runtime\n5,12:30\n", "line 2: runtime '12:30' may be minutes and seconds, or hours and minutes"),
