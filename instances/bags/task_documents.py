@@ -183,7 +183,7 @@ def _batch_job(job: Mapping[str, Any]) -> dict[str, Any]:
 
 def _amount(value: Any) -> Any:
     """Amount of a resource; what is none shall not pass for one that is not said."""
-    return value if value is None or (value and not isinstance(value, list)) else json.dumps(value)
+    return value if value is None or (_cell(value) and not isinstance(value, list)) else json.dumps(value)
 
 
 def _object(value: Any) -> Mapping[str, Any]:

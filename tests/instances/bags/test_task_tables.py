@@ -230,6 +230,10 @@ def test_a_column_says_where_a_task_may_run(
             "memory '\"\"' must be a number",
         ),
         (
+            '{"jobs": [{"jobId": "a", "startedAt": 1, "stoppedAt": 9, "container": {"vcpus": 1, "memory": " "}}]}',
+            "memory '\" \"' must be a number",
+        ),
+        (
             '{"jobs": [{"jobId": "a", "startedAt": 1, "stoppedAt": 9, "container": {"vcpus": ["1"], "memory": 1}}]}',
             "vcpus '[\"1\"]' must be a whole number of cores",
         ),
