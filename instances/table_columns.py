@@ -242,7 +242,7 @@ def _column(
     """Meaning of a heading beside others; None if it has none, or names a type that is not in the given catalogue."""
     vm_type, rest = _type_in(heading, catalogue) if known.typed else (None, heading)
     name = normal(rest)
-    if any(heading.count(opened) != heading.count(closed) for opened, closed in ("()", "[]")):
+    if any(heading.count(opened) != heading.count(closed) for opened, closed in ("()", "[]", "{}")):
         return None
     if vm_type is not None and catalogue and vm_type not in catalogue:
         return None

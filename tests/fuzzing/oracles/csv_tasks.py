@@ -65,9 +65,9 @@ def _unit_of_time(unit: str | None) -> str:
 
 def _flat(heading: str) -> str:
     """Write a heading without capitals, and with one ``_`` for what may divide words; none with half a bracket."""
-    if heading.count("[") != heading.count("]"):
+    if any(heading.count(opened) != heading.count(closed) for opened, closed in ("()", "[]", "{}")):
         return heading
-    return re.sub(r"[\s_:/()\[\]-]+", "_", heading.lower()).strip("_")
+    return re.sub(r"[\s_:/()\[\]{}-]+", "_", heading.lower()).strip("_")
 
 
 _USUAL_HEADING = re.compile(r"[\w .-]+(\[[\w.-]+\])?", re.ASCII)

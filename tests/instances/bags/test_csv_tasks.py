@@ -288,7 +288,18 @@ def test_all_ends_of_lines_are_read_alike(tmp_path: Path, ends: str) -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["max", "price", "stuff", "", "anything else", "runtime_s[c6i.8arge]", "c6i.large]", "c6i.largemin", "mc6i.large"],
+    [
+        "max",
+        "price",
+        "stuff",
+        "",
+        "anything else",
+        "runtime_s[c6i.8arge]",
+        "c6i.large]",
+        "c6i.largemin",
+        "mc6i.large",
+        "time_{",
+    ],
 )
 def test_what_is_not_understood_is_refused_by_name(tmp_path: Path, heading: str) -> None:
     text = f"id,memory_mb,runtime_s,{heading}\na,1,1,\nb,1,1,4\nc,1,1,5\n"
