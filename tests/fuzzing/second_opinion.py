@@ -266,6 +266,11 @@ def cells_of(entry: dict[str, Any]) -> dict[str, str]:
     return cells
 
 
+def note_width(rows: Rows, doubts: set[str]) -> None:
+    if len(rows) * len(set().union(*rows)) > 1_000_000:
+        doubts.add("objects of so many different keys that a table of them would be far larger than the file")
+
+
 # ------------------------------------------------------------------ what tools say
 
 
@@ -405,6 +410,7 @@ def rows_of_tool(data: bytes, kind: str, doubts: set[str]) -> Rows:
         if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
             raise RefusalDueError("no list of objects")
         rows, divider = [cells_of(entry) for entry in found], "\t"
+        note_width(rows, doubts)
         if len({name for entry in found for name in entry}) > len(set().union(*rows)):
             doubts.add("keys that are spelled in two ways")
         named = [value for entry in found for key, value in entry.items() if key.lower() in (*tool.ids, tool.command)]
@@ -474,16 +480,16 @@ def tasks_of_tool(data: bytes, kind: str, doubts: set[str], measured: bool, by_n
     if kind == "sacct":
         rows = without_steps(rows, doubts)
     for row in rows:
-        ids = ("task_id",) if by_number or not rows[0].get("name", "x") else tool.ids
+        ids = ("task_id",) if by_number or not any(row.get("name", "x") for row in rows) else tool.ids
         id_ = ".".join(row.get(name, "") for name in ids) if ids else "bench"
-        if "" in id_.split("."):
-            raise UndecidedError("an id that is missing")
         if left_out(tool, row):
             try:
                 task_of(tool, row, id_, measured)
             except (RefusalDueError, UndecidedError):
                 doubts.add("something odd of a task that is left out")
         elif task := task_of(tool, row, id_, measured):
+            if "" in id_.split("."):
+                raise UndecidedError("an id that is missing")
             found.append(task)
     if kind == "snakemake":
         longest = max((task.runtime_s["*"] for task in found), default=0.0)

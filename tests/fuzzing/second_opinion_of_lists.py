@@ -25,6 +25,7 @@ from tests.fuzzing.second_opinion import (
     cores_of,
     json_of,
     memory_of,
+    note_width,
     number_of,
     objects_of,
     plain,
@@ -179,7 +180,9 @@ def second_bag_of_list(data: bytes) -> Verdict:
             {plain(name) for entry in entries for name in entry}
         ):
             doubts.add("keys that are spelled in two ways")
-        return tasks_of_rows([cells_of(entry) for entry in entries], "json", (), doubts)
+        rows = [cells_of(entry) for entry in entries]
+        note_width(rows, doubts)
+        return tasks_of_rows(rows, "json", (), doubts)
 
     return verdict(iter([read]))
 

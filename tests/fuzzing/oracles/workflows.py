@@ -55,7 +55,7 @@ def bag_of_wfformat(data: bytes, split_cores: bool) -> Verdict:
             doubts.add("an execution without makespanInSeconds or executedAt")
         runs = {}
         for run in member(execution, "tasks", list):
-            name = checked_name(member(run, "id", str), "id")
+            name = member(run, "id", str)
             if name in runs:
                 raise RefusalDueError(f"{name!r} was run twice")
             runs[name] = run
@@ -78,7 +78,7 @@ def _specified(specification: Any, doubts: set[str]) -> list[str]:
     read: list[tuple[str, str]] = []
     written: list[tuple[str, str]] = []
     for task in member(specification, "tasks", list):
-        names.append(checked_name(member(task, "id", str), "id"))
+        names.append(member(task, "id", str))
         if member(task, "parents", list) or member(task, "children", list):
             raise RefusalDueError("tasks that depend on each other")
         if not isinstance(task.get("name"), str) or not task["name"]:
@@ -180,7 +180,7 @@ def _task_of_run(
         memory_mb = as_float(size) / 2**20 / count
     if memory_mb > LARGEST_MB:
         doubts.add("memory that no type has")
-    return Task(name, memory_mb, {"*": runtime_s}, count, _command(run, doubts), None)
+    return Task(checked_name(name, "id"), memory_mb, {"*": runtime_s}, count, _command(run, doubts), None)
 
 
 def _command(run: Any, doubts: set[str]) -> str | None:
