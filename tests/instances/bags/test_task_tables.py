@@ -67,6 +67,11 @@ def test_files_of_tools_are_recognised_by_what_is_in_them(name: str, title: str,
     assert (f"read as {title}" in said(imported)) == (name not in ("tasks.jsonl", "tasks.json"))
 
 
+def test_a_trace_of_nextflow_may_have_hashes_alone(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("hash\tstatus\trealtime\nab/1\tCOMPLETED\t345ms\nab/2\tFAILED\t-\n")
+    assert tasks(instance_of_csv(tmp_path / "t", ASKED)) == {"ab/1": (100, pytest.approx(0.345))}
+
+
 def test_what_came_to_nothing_is_counted_and_left_out_and_chosen_by_its_state() -> None:
     text = said(read("nextflow.txt"))
     for state, line in (("FAILED", 4), ("CACHED", 6), ("ABORTED", 7)):
