@@ -49,6 +49,7 @@ WORDS = {
     "note": "note notes comment comments remark remarks description descriptions",
 }
 ROLE_OF = {word: role for role, words in WORDS.items() for word in words.split()}
+UNITS = ("min", "minutes", "seconds", "hours", "days")
 MEMORY = re.compile(r"(?:memory|mem|ram|rss)(?:_([kmg]?b))?", re.ASCII)
 RUNTIME = re.compile(r"(?:runtime|run_time|duration|elapsed|walltime)(?:_(s|min|h))?(?:\[(.+)\])?", re.ASCII)
 ARCHITECTURES = dict.fromkeys(("x86_64", "x86-64", "amd64", "x64", "intel"), "x86_64") | dict.fromkeys(
@@ -77,12 +78,12 @@ def tasks_of_rows(rows: Rows, divider: str, types: Sequence[str], doubts: set[st
     for name in headings:
         if roles.get(name, ("",))[0] == "other" and any(row.get(name) for row in rows):
             raise UndecidedError("a market, or another column of which readings have nothing")
-        if name not in roles and (MEMORY.match(name) or RUNTIME.match(name)):
+        if name not in roles and (MEMORY.match(name) or RUNTIME.match(name) or name in UNITS):
             doubts.add("a column that may hold memory or run times in another unit, if it has any")
         if name not in roles and any(row.get(name) for row in rows):
             if all(row.get(name, "").lower() in (*MISSING, *ODD_WORDS, "0", "no") for row in rows):
                 raise UndecidedError("a column that asks for nothing")
-            if "." in name or name in ("min", "minutes", "seconds", "hours", "days"):
+            if "." in name or name in UNITS:
                 raise UndecidedError("a point in a heading, or a unit for one")
             if re.fullmatch(r"[a-z]+", name):
                 raise RefusalDueError(f"a column that is not understood: {name[:40]}")
@@ -161,7 +162,8 @@ def second_bag_of_csv(data: bytes, types: Sequence[str]) -> Verdict:
     """Tasks in a CSV file."""
 
     def read(doubts: set[str]) -> list[Task]:
-        rows, divider = rows_of_table(text_of(data), lambda name: role_of(name, types) is not None, True, doubts)
+        text = text_of(data)
+        rows, divider = rows_of_table(text, lambda name: bool(role_of(name, types)) or name in UNITS, True, doubts)
         return tasks_of_rows(rows, divider, types, doubts)
 
     return verdict(iter([read]))
@@ -215,8 +217,8 @@ def batch_task(job: Any) -> Task | None:
         raise UndecidedError("blanks around a number, or a word for none, which Batch does not write")
     if len(said) < len(needs) or not set(said) <= {"VCPU", "MEMORY", "GPU"} or None in said.values():
         raise UndecidedError("needs that are none of Batch")
-    if "GPU" in said:
-        raise RefusalDueError("GPUs")
+    if (gpus := said.get("GPU", "0")) != "0":
+        raise (RefusalDueError if number_of(gpus) else UndecidedError)("GPUs, or another word for none")
     begin, end = (value_of(job, JOB, Literal, name) for name in ("startedAt", "stoppedAt"))
     memory = said.get("MEMORY", value_of(container, CONTAINER, Literal, "memory"))
     cores = said.get("VCPU", value_of(container, CONTAINER, Literal, "vcpus"))
