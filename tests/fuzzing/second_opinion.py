@@ -476,7 +476,7 @@ def tasks_of_tool(data: bytes, kind: str, doubts: set[str], measured: bool, by_n
         doubts.add("GPUs of a task or step that may be left out")
     signs = {*MISSING} - {*tool.nothing}
     if any(row.get(name) in signs for row in rows for name, _ in (*tool.runtimes, *tool.memories)):
-        raise UndecidedError("a sign for nothing that the tool does not write")
+        doubts.add("a sign for nothing that the tool does not write")
     if kind == "sacct":
         rows = without_steps(rows, doubts)
     for row in rows:
