@@ -38,13 +38,13 @@ from tests.fuzzing.second_opinion import (
 )
 
 WORDS = {
-    "id": "id task task_id name job",
+    "id": "id task task_id name task_name job job_id job_name",
     "command": "command cmd command_line script",
     "count": "count copies n number tasks repeat repetitions",
     "architecture": "architecture arch",
-    "cores": "cores cpus threads slots",
+    "cores": "cores cpus ncpus vcpus threads slots",
     "state": "status state",
-    "exit": "exit exit_code returncode",
+    "exit": "exit exit_code exit_status exitval returncode",
     "other": "market markets preemptible interruptible spot capacity_type provisioning_model stage process rule weight",
     "note": "note notes comment comments remark remarks description descriptions",
 }

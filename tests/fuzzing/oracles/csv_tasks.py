@@ -263,7 +263,7 @@ def _task_of_cells(
                     found["memory"] = DEFAULT_MEMORY_MB
             else:
                 doubts.add("an empty cell of memory, with --memory")
-        elif bare:
+        elif column.role == "runtime" and bare:
             runtime_s[column.vm_type or "*"] = float(_runtime_s(comma.plain(bare, doubts), column.unit, doubts))
     if runtime_s.get("*", 1) == 0:
         doubts.add("a row with a run time of 0")

@@ -72,7 +72,7 @@ def _types_of_rows(rows: list[dict[str, str]], doubts: set[str]) -> dict[tuple[s
                 doubts.add("an odd cell in a row that is left out")
             continue
         if re.fullmatch(r"mac.*|(t1|t2)\..*", cells["InstanceType"]) or re.fullmatch(
-            r".+-\w+\d-az\d", cells["AvailabilityZone"]
+            r".+-\w+-az\d", cells["AvailabilityZone"]
         ):
             raise UndecidedError("a type or a zone that may be left out")
         if not _is_of_aws(cells):
