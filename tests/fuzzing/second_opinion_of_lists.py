@@ -50,8 +50,8 @@ WORDS = {
 }
 ROLE_OF = {word: role for role, words in WORDS.items() for word in words.split()}
 UNITS = ("min", "minutes", "seconds", "hours", "days")
-MEMORY = re.compile(r"(?:memory|mem|ram|rss)(?:_([kmg]?b))?", re.ASCII)
-RUNTIME = re.compile(r"(?:runtime|run_time|duration|elapsed|walltime)(?:_(s|min|h))?(?:\[(.+)\])?", re.ASCII)
+MEMORY = re.compile(r"(?:memory|mem|ram|rss|(?:peak|max)_(?:rss|memory))(?:_([kmg]?b))?", re.ASCII)
+RUNTIME = re.compile(r"(?:runtime|run_time|duration|elapsed|walltime|time)(?:_(s|min|h))?(?:\[(.+)\])?", re.ASCII)
 ARCHITECTURES = dict.fromkeys(("x86_64", "x86-64", "amd64", "x64", "intel"), "x86_64") | dict.fromkeys(
     ("arm64", "aarch64", "arm", "graviton"), "arm64"
 )

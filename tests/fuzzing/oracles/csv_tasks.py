@@ -245,7 +245,8 @@ def _task_of_cells(
             if bare:
                 doubts.add("a market, which readings do not have")
         elif column.role == "cores":
-            cores = number_of(bare, doubts) if bare else Decimal(1)
+            doubts |= {"a hyphen for no number of cores"} if bare == "-" else set()
+            cores = number_of(bare, doubts) if bare not in ("", "-") else Decimal(1)
             if cores not in (0, 1):
                 doubts.add("a part of a core")
                 if cores < 0:
