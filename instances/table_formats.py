@@ -188,7 +188,7 @@ FileKind: TypeAlias = Literal["table", "document", "instance", "wfformat", LogFo
 """Kinds of files with tasks: a table, JSON of which a table is made, an instance, or what has a reader of its own."""
 _BATCH = re.compile(r'\{\s*(?:"meta"\s*:\s*\{.*?)?"(?:jobs|jobSummaryList)"\s*:\s*\[', re.DOTALL)
 _LSF = re.compile(r'\{(?:"(?:[^"\\]|\\.)*"|[^"{}\[\]])*?"RECORDS"\s*:\s*\[')
-_FORMAT = re.compile(r'\{\s*"format"\s*:|.*"format"\s*:\s*"spotbag\.', re.DOTALL)
+_FORMAT = re.compile(r'\{\s*"format"\s*:(?!(?-s:.*)\}[ \t]*\r?\n\s*\{)|.*"format"\s*:\s*"spotbag\.', re.DOTALL)
 _WORKFLOW = re.compile(r'"(?:schemaVersion|workflow)"\s*:')
 _RECORD_IN_A_LINE = re.compile(r"\{.*\}[ \t]*\r?\n\s*\{")
 _FLAT = re.compile(r'\{\s*(?=")(?:"(?:[^"\\\n]|\\.)*"|[^"{}\n])*\}\s*\Z')

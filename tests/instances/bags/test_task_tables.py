@@ -283,6 +283,8 @@ def test_a_file_of_another_format_than_is_asked_for_is_refused() -> None:
         ('{"format": "spotbag.instance/1", "tasks": [\n{', "instance"),
         ('{"record": "header", "format": "spotbag.trace/1"}\n{"a": 1}', "instance"),
         ('{"id": "a"}\n{"id": "b"}', "document"),
+        ('{"format": "bam", "id": "a"}\n{"id": "b"}', "document"),
+        ('{"format": "bam", "tasks": [{"id": "a"}]}', "instance"),
         ('{"name": "f", "schemaVersion": "1.5", "workflow": {', "wfformat"),
         ("; Version: 2.2\n1 0 0 60 1 -1 2048 1 200 -1 1 7 1 1 1 1 -1 -1\n", "swf"),
         ("# grid\n1 0 0 60 1 -1 2048 1 200 -1 1 U7 1 1 1 1 S1 S1 BoT b1 -1\n", "gwf"),
