@@ -97,6 +97,8 @@ def solve_cp_model(
     parameters.random_seed = limits.seed
     parameters.relative_gap_limit = limits.target_gap
     parameters.catch_sigint_signal = False
+    # OR-Tools 9.15 loses optimal solutions of some interval models where presolve looks for rows that include others.
+    parameters.presolve_inclusion_work_limit = 0
     checkpoint()
     left, by_work = seconds_left(), current_limit().work is not None
     if left is not None and by_work:
