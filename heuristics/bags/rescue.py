@@ -271,9 +271,10 @@ def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | N
     Returns
     -------
     Rescue or None
-        None if it is not shown that the plan survives this; a rescue of no task if nothing is lost.
+        None if it is not shown that the plan survives this, such as where VMs are set up after the boot, which no
+        certificate knows; a rescue of no task if nothing is lost.
     """
-    return _rescuer(schedule).rescue_at(tuple(types), at_s)
+    return None if schedule.instance.has_setups else _rescuer(schedule).rescue_at(tuple(types), at_s)
 
 
 def rescue_by_twins(schedule: Schedule, vms: Iterable[int], at_s: int) -> Rescue | None:
@@ -292,9 +293,10 @@ def rescue_by_twins(schedule: Schedule, vms: Iterable[int], at_s: int) -> Rescue
     -------
     Rescue or None
         Each VM's tasks on a twin of its own, in their order; None if the plan is not one that is to survive ``each``
-        (``instance.survive``), or not shown to.
+        (``instance.survive``), or not shown to; see `rescue_at`.
     """
-    return _rescuer(schedule).rescue_by_twins(sorted(vms), at_s) if schedule.instance.survive == "each" else None
+    asked = schedule.instance.survive == "each" and not schedule.instance.has_setups
+    return _rescuer(schedule).rescue_by_twins(sorted(vms), at_s) if asked else None
 
 
 def spot_types(schedule: Schedule) -> tuple[str, ...]:

@@ -138,6 +138,11 @@ class IntervalModel:
         self.starts = {task: self._new_start(task) for task in self.open_tasks}
         self.accounts: dict[int, CreditAccount] = {}
 
+    @property
+    def opens_vms(self) -> bool:
+        """True if a VM costs something once it has a task, beside its time."""
+        return any(vm.kind.opening_usd for vm in self.vms)
+
     def _most_paid_s(self, kind: Kind) -> int:
         """Most seconds that a VM can cost."""
         return int(begun_s(kind.block_s, kind.most_s, kind.free_s))

@@ -121,7 +121,7 @@ def _earliest_ends_s(instance: Instance) -> IntArray:
 
 
 def _ends_on_s(instance: Instance, usable: list[int]) -> IntArray:
-    """Earliest end of a task of each group on some offers, shape (n_groups,)."""
+    """Earliest end of a task of each group on new VMs of some offers, from the end of the boot, shape (n_groups,)."""
     ends = np.full(len(instance.tasks), NEVER, dtype=np.int64)
     for index in usable:
         full, burstable = instance.duration_s[:, index, FULL_SPEED], instance.offers[index].vm_type.burstable
@@ -129,7 +129,8 @@ def _ends_on_s(instance: Instance, usable: list[int]) -> IntArray:
             earned = np.ceil(np.minimum(_credits_earned_s(burstable, full), NEVER))
             full = np.maximum(full, earned.astype(np.int64))
             full = np.minimum(full, instance.duration_s[:, index, BASELINE])
-        np.minimum(ends, full, out=ends)
+        setup_s = instance.offers[index].vm_type.setup_s
+        np.minimum(ends, np.where(full < NEVER, full + setup_s, NEVER) if setup_s else full, out=ends)
     return ends
 
 

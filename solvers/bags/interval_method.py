@@ -77,7 +77,8 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
     with within(None if left_s is None else BUDGET.first * left_s):
         model = IntervalModel(instance, bound, start, switches=switches)
     trace = ModelTrace(run, start)
-    answer = solve_cp_model(model.model, trace.limits(), model.schedule, model.factor, model.constant)
+    of_model = model.model, trace.limits(), model.schedule, model.factor, model.constant
+    answer = solve_cp_model(*of_model, inclusions=not model.opens_vms)
     proved = max(bound.objective, answer.bound)
     explanation = _explain(model, answer.status)
     return exact_outcome(instance, start, answer.values, proved, explanation)

@@ -130,7 +130,8 @@ def _by_model(
         with suppress(LimitReached), within(patience_s if left_s is None else left_s / (len(TURNS) - number)):
             model.ask(turn, plan)
             limits = SolverLimits(threads=threads, seed=seed % 2**31)
-            answer = solve_cp_model(model.model, limits, model.plan, model.factor, model.constant)
+            of_turn = model.model, limits, model.plan, model.factor, model.constant
+            answer = solve_cp_model(*of_turn, inclusions=not model.opens_vms)
             plan = best_late(instance, answer.values, plan)
             if turn == "weight":
                 bound = max(bound, answer.bound)

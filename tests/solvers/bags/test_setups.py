@@ -89,6 +89,12 @@ def test_no_method_is_better_than_the_optimum(family: str) -> None:
             look_at(method, family, seed)
 
 
+@pytest.mark.parametrize(("method", "family", "seed"), [("interval", "cores", 1099), ("auto", "burstable", 1087)])
+def test_presolve_loses_no_optimum(method: str, family: str, seed: int) -> None:
+    """OR-Tools 9.15 called worse plans of these optimal, 3.23 for 2.48 and 6.41 for 4.21."""
+    look_at(method, family, seed)
+
+
 @soak_of(st.sampled_from(KNOWS), st.sampled_from([*FAMILIES]), SEEDS, sample=300, whole=5000)
 def test_no_method_is_better_than_the_optimum_of_thousands(method: str, family: str, seed: int) -> None:
     look_at(method, family, seed)
