@@ -563,7 +563,8 @@ class RentalOffer:
         VMs that a plan may rent at once: by the offer's limit and those of its groups, less the machines that exist; 0
         if the instance does not allow the market.
     vcpus, memory_kb : int
-        Slots of a VM, which are its cores where no task has several, and its memory in whole KB; see `Slots`.
+        Slots of a VM, which are its cores where no task has several, and what its tasks share: its memory in whole KB,
+        its slots, or both in one number; see `Slots`.
     listed_as : int, optional
         Of VMs that exist at a price of their own: the offer that is the same but for the price. None may be rented.
     """

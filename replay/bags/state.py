@@ -107,7 +107,7 @@ class Vm(VmRow):
 
     @property
     def memory_kb(self) -> int | None:
-        """Memory of the VM; None where that never binds."""
+        """What tasks share on the VM, as `Instance.memory_kb`; None where that never binds."""
         return None if self.most_kb == NONE else self.most_kb
 
     @property
@@ -632,7 +632,7 @@ class ReplayState(Rows):
     # ------------------------------------------------ what a policy may ask for
 
     def memory_kb(self, task: int) -> int:
-        """Memory need of a task."""
+        """Need of a task of what tasks on a VM share, as `Instance.memory_kb`."""
         return self.groups[self.tasks[task].group].memory_kb
 
     def timeline(self, vm: Vm) -> VmTimeline:
