@@ -88,8 +88,8 @@ def solve_cp_model(
     factor, constant : float
         The true objective is that of the model divided by ``factor``, plus ``constant``.
     inclusions : bool
-        Whether presolve looks for rows that include others: OR-Tools 9.15 loses optima there of some models in which a
-        VM costs something once it is used.
+        Whether presolve looks for rows that include others: OR-Tools 9.15 loses optima there of some models that say of
+        VMs whether they are used.
     """
     from ortools.sat.python import cp_model, cp_model_helper
 

@@ -139,9 +139,9 @@ class IntervalModel:
         self.accounts: dict[int, CreditAccount] = {}
 
     @property
-    def opens_vms(self) -> bool:
-        """True if a VM costs something once it has a task, beside its time."""
-        return any(vm.kind.opening_usd for vm in self.vms)
+    def counts_vms(self) -> bool:
+        """True if something counts the VMs that have a task: an opening, or a limit of several offers."""
+        return any(vm.used is not None for vm in self.vms)
 
     def _most_paid_s(self, kind: Kind) -> int:
         """Most seconds that a VM can cost."""

@@ -131,7 +131,7 @@ def _by_model(
             model.ask(turn, plan)
             limits = SolverLimits(threads=threads, seed=seed % 2**31)
             of_turn = model.model, limits, model.plan, model.factor, model.constant
-            answer = solve_cp_model(*of_turn, inclusions=not model.opens_vms)
+            answer = solve_cp_model(*of_turn, inclusions=not model.counts_vms)
             plan = best_late(instance, answer.values, plan)
             if turn == "weight":
                 bound = max(bound, answer.bound)
