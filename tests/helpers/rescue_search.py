@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
+from spotbag.audits.bags.plan import check
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
 from tests.helpers.quotas import Kind, Quotas
@@ -263,6 +265,8 @@ def tiny_plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument]:
 def tiny_rests(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument]:
     """What is left of such plans, and of their instances, at some second; paid to some later one or not."""
     instance, plan = draw(tiny_plans())
+    # Tasks that run are taken to fit their VM together: else a VM like it would hold what no new one may.
+    assume(check(instance.replace(d_spot_s=instance.deadline_s), plan).feasible)
     now_s = draw(st.integers(0, max(task.end_s for task in plan.tasks) - 1))
     left = [task for task in plan.tasks if task.end_s > now_s]
     machines = []
