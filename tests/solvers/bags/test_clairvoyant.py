@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spotbag.bounds.bags.divisible_bound import divisible_bound
+from spotbag.core.capacities import lower_of
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
@@ -442,8 +443,10 @@ def least_cost(problem: Instance, timeline: Timeline) -> float | None:
             done.append(([number], [share for shares in of_offer.values() for share in shares], 0.0))
             for k, variable, seconds in uses:
                 offer = offers[k]
-                entries.append((cores[k], variable, seconds / min(offer.vcpus, effective_cores(offer) / (1 - 6e-5))))
-                entries.append((memory[k], variable, seconds * problem.memory_kb[group] / offer.memory_kb))
+                needed = problem.cores[group] // problem.slots.cores
+                of_cores = seconds * needed / min(offer.vcpus, effective_cores(offer) / (1 - 6e-5))
+                of_memory = seconds * lower_of(problem.memory_kb[group]) / lower_of(offer.memory_kb)
+                entries += [(cores[k], variable, of_cores), (memory[k], variable, of_memory)]
         if len(of_group) > _MOST_WAYS:
             return None
         done.append((of_group, [], float(problem.group_size[group])))
