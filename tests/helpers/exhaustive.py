@@ -206,7 +206,6 @@ def exhaustive_plan(instance: Instance) -> ScheduleDocument | None:
                     start_s=entry.start_s,
                     end_s=end,
                     mode=mode,
-                    cores=tuple(mine) if way.cores > 1 else None,
                 )
             )
         for group, baseline, start, end in _in_order(plan.started):
@@ -215,8 +214,7 @@ def exhaustive_plan(instance: Instance) -> ScheduleDocument | None:
             for core in mine:
                 cores[core] = end
             mode = None if offer.credits is None else "baseline" if baseline else "burst"
-            task = PlacedTask(id=ids[group].pop(), vm=name, core=mine[0], start_s=start, end_s=end, mode=mode)
-            placed.append(task.model_copy(update={"cores": tuple(mine)}) if need > 1 else task)
+            placed.append(PlacedTask(id=ids[group].pop(), vm=name, core=mine[0], start_s=start, end_s=end, mode=mode))
     return ScheduleDocument(
         instance=instance.name,
         cost_usd=best.cost_usd,

@@ -112,8 +112,7 @@ def wrong_from_a_state(seed: int) -> str:
     document = None if instance.machines else exhaustive_plan(instance)
     if document is None:
         return ""
-    tasks = tuple(task.model_copy(update={"cores": None}) for task in document.tasks)  # others are as good
-    plan = schedule_of_document(document.model_copy(update={"tasks": tasks}), instance)
+    plan = schedule_of_document(document, instance)
     state = State.planned(plan, rng.randint(0, max(plan.makespan_s - 1, 0)))
     if rng.random() < 0.3:  # all VMs are lost
         state = State(instance=instance.name, time_s=state.time_s, done=state.done)
