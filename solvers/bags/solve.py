@@ -376,6 +376,8 @@ def _with_fewer_vms(question: _Question, first: FirstStage, plan: Schedule) -> S
     """Return a plan that is as good on fewer VMs, and survives if the given one does; that one if none is found."""
     from ...heuristics.bags.fewer_vms import with_fewer_vms  # here, since only some methods ask for it
 
+    if (plan.vm_machine >= 0).all():  # VMs that exist are there in any case; their tasks may end before others boot
+        return plan
     fewer = with_fewer_vms(plan_of(cheapest_by(first.instance, plan.makespan_s), plan))
     if len(fewer.vm_offer) == len(plan.vm_offer):
         return plan

@@ -193,8 +193,9 @@ def exhaustive_plan(instance: Instance) -> ScheduleDocument | None:
         cores = [0] * offer.vcpus  # until when each is busy
         firsts = {entry.core for entry, _, _ in offer.busy}
         for entry, end, way in offer.busy:
-            free = [entry.core, *(core for core, until in enumerate(cores) if not until and core not in firsts)]
-            mine = free[: way.cores]
+            free = [core for core, until in enumerate(cores) if not until and core not in firsts]
+            slot = entry.core // instance.slots.cores
+            mine = [entry.core, *sorted(free, key=lambda core: core // instance.slots.cores != slot)][: way.cores]
             for core in mine:
                 cores[core] = end
             mode = None if offer.credits is None else "baseline" if way.baseline else "burst"
@@ -210,7 +211,9 @@ def exhaustive_plan(instance: Instance) -> ScheduleDocument | None:
             )
         for group, baseline, start, end in _in_order(plan.started):
             need = instance.tasks[group].cores
-            mine = [core for core, busy_until in enumerate(cores) if busy_until <= start][:need]
+            begins = range(0, len(cores) - instance.slots.cores + 1, instance.slots.cores)
+            slots = [[*range(begin, begin + instance.slots.cores)] for begin in begins]
+            mine = [core for slot in slots if all(cores[core] <= start for core in slot) for core in slot][:need]
             for core in mine:
                 cores[core] = end
             mode = None if offer.credits is None else "baseline" if baseline else "burst"

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from spotbag.audits.bags.plan import check
 from spotbag.bounds.bags.lower_bounds import lower_bounds
-from spotbag.core.errors import InputError, ModelRefusal
+from spotbag.core.errors import ModelRefusal
 from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
@@ -170,7 +170,7 @@ def _answered(answer: Callable[[], Answer]) -> Answer | str:
     """Return an answer, or what happened instead; nothing where it was refused."""
     try:
         return answer()
-    except (ModelRefusal, InputError):
+    except ModelRefusal:
         return ""
     except Exception as error:
         return f"crash {type(error).__name__}: {str(error)[:40]}"

@@ -105,6 +105,16 @@ def test_dates_are_kept() -> None:
     assert len(on_fewer(early.replace(tasks=tasks), [0, 1, 2], [0, 0, 0], [0, 0, 0]).vm_offer) == 3
 
 
+@pytest.mark.parametrize("boot_s", [0, 20])
+def test_what_runs_may_end_before_a_new_vm_is_ready(boot_s: int) -> None:
+    """The question for a plan by so early an end was no instance, and solving ended in its fault."""
+    running = [{"task": "t0", "core": 0, "start_s": -5}]
+    machine = {"id": "m", "type": "a", "market": "on-demand", "running": running}
+    result = solve(bag(5, machines=[machine], boot_overhead_s=boot_s))
+    assert result.schedule is not None
+    assert (result.status, result.schedule.makespan_s) == ("optimal", 0)
+
+
 def test_short_tasks_share_a_vm_where_time_is_no_matter() -> None:
     """The goal balanced with the cost alone: 40 tasks of 10 s, of which one VM does ten by the end of the longest."""
     tasks = [{"id": "long", "memory_mb": 1, "runtime_s": {"a": 100}}]
