@@ -201,7 +201,7 @@ class CreditFacts:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How much is needed, or there, of what tasks on a VM share: its memory, and its slots if tasks differ in them."""
+    """Amounts of the quantities that tasks on a VM share: its memory, and its slots if tasks differ in them."""
 
     kb: int = 0
     slots: int = 0
@@ -217,7 +217,7 @@ class Share:
         return self.kb <= size.kb and self.slots <= size.slots
 
     def beyond(self, size: Share) -> Iterator[tuple[float, float, str]]:
-        """What is too much of each: how much is needed, and there, and the unit."""
+        """Quantities of which too much is needed: the need, the size and the unit of each."""
         if self.slots > size.slots:
             yield self.slots, size.slots, "slots"
         if self.kb > size.kb:
@@ -287,7 +287,7 @@ class Slots(NamedTuple):
     shared: bool
 
     def share(self, cores: int, memory_kb: int) -> Share:
-        """What some cores and memory are of what tasks share."""
+        """Share that some cores and memory are."""
         return Share(memory_kb, cores // self.cores if self.shared else 0)
 
 

@@ -115,7 +115,7 @@ class Rents(NamedTuple):
     block_s: IntArray
 
     def cost_usd(self, k: int, until_s: Any, since_s: Any = 0) -> Any:
-        """Return what one of the VMs costs more if it is used until some ends than until others, from when it is ready.
+        """Return the additional cost of one of the VMs until some ends rather than others, from its readiness on.
 
         At $ 1 for a second, in blocks of 60 s after an opening of $ 5 that pays none, 50 s cost $ 65 more than 0 s, as
         the VM is not used then, and 90 s cost $ 60 more than 50 s.

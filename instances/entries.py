@@ -431,7 +431,7 @@ Cores: TypeAlias = Annotated[tuple[Core, ...], Field(strict=False, min_length=1)
 
 
 def named_cores(run: Any) -> tuple[int, ...]:
-    """Cores that are named of a task that runs (`RunningTask`, `TaskOnVm`): all of them, or the first alone."""
+    """Named cores of a running task (`RunningTask`, `TaskOnVm`): all of them, or the first alone."""
     return run.cores or (run.core,)
 
 
@@ -691,7 +691,7 @@ class Slots(NamedTuple):
         return self.beside_memory or not self.shared
 
     def amount(self, slots: Number, memory_kb: Number) -> Number:
-        """What tasks share, of slots and memory that are there or needed."""
+        """Number of the shared quantities for slots and memory, of a VM or of a task."""
         if self.beside_memory:
             return packed(slots, memory_kb)
         return slots if self.shared else memory_kb

@@ -71,7 +71,7 @@ class Session(NamedTuple):
         return fixed_usd + self.usd_per_s * self.billed_s(until_s)
 
     def after(self, until_s: int) -> Session:
-        """Return what comes after all that is paid if it lasts until a moment."""
+        """Return the cost of a session until a moment, beyond the part that is paid."""
         paid_until_s = self.from_s - self.begins * self.rules.boot_s + self.billed_s(until_s)
         return self._replace(from_s=paid_until_s, begins=False)
 

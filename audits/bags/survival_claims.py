@@ -295,7 +295,7 @@ class _Stored:
         return sorted(found)
 
     def _room(self, vm: RescueVm, given: VmType) -> Iterator[Violation]:
-        """Check that one task at a time has a core first, and that all have the cores and the memory they need."""
+        """Check the first cores of tasks, one task at a time on each, and the cores and the memory of all together."""
         bag, latest = self.losses.bag, dict[int, tuple[int, str]]()
         for start_s, end_s, core, name in self._on(vm):
             if core >= given.vcpus:

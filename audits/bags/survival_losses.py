@@ -376,7 +376,7 @@ class Losses:
         return self.sessions[vm].usd(int(self.vm_end_s[vm]))
 
     def after_plan(self, vm: int) -> Session:
-        """Return what comes after all that is paid for one of the plan's VMs as planned."""
+        """Return the planned cost of one of the plan's VMs, beyond the part that is paid."""
         return self.sessions[vm].after(int(self.vm_end_s[vm]))
 
     def paid_usd(self, types: Collection[str] = (), until_s: int = 0) -> Fraction:

@@ -1,4 +1,4 @@
-"""Rows that are submitted for a suite, each with the plan, and the traces of days, that it rests on; and their check.
+"""Submitted rows of a suite, each with the plan, and the traces of days, on which it rests; and their check.
 
 Nothing that a row says is believed: the checker works out what its plan comes to, the auditor what its traces do, days
 under a policy of spotbag's own are replayed, and what they find must be what the row says.

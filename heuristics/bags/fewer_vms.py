@@ -36,7 +36,7 @@ def with_fewer_vms(plan: Schedule) -> Schedule:
 
 
 def _better(plan: Schedule, other: Schedule | None) -> Schedule:
-    """Return the other plan if it has fewer VMs, and is no worse in anything else."""
+    """Return the second plan if it has fewer VMs and is no worse in cost and end, else the first."""
     if other is None or len(other.vm_offer) >= len(plan.vm_offer) or other.makespan_s > plan.makespan_s:
         return plan
     other = kept(other)

@@ -107,7 +107,7 @@ class Vm(VmRow):
 
     @property
     def memory_kb(self) -> int | None:
-        """What tasks share on the VM, as `Instance.memory_kb`; None where that never binds."""
+        """Size of the VM in the unit of `Instance.memory_kb`; None where it never binds."""
         return None if self.most_kb == NONE else self.most_kb
 
     @property
@@ -345,7 +345,7 @@ _OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "h
 
 
 def session_billing(state: ReplayState, vm: Vm) -> BillingRules | None:
-    """Return how the sessions of a VM are billed from when it can run tasks; None if by the second alone."""
+    """Return the rules that bill the sessions of a VM from its readiness on; None if by the second alone."""
     from ...schedules.vm_state import billing_of
 
     bill = state.billing.bill(vm.offer)

@@ -107,7 +107,7 @@ class UniformProgressOptions(PaperOptions):
     one_means: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what says nothing of such traces."""
+        """Refuse settings of recorded traces without traces, and of drawn ones with them."""
         if self.traces is not None and self.seed:
             rule = "cannot be given with traces: recorded ones are not drawn"
             raise InputError("uniform-progress", [Issue("", rule, "seed", self.seed)])
