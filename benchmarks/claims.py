@@ -135,7 +135,7 @@ class Reach:
 
 
 ABOUT = Reach()
-"""The same for all papers."""
+"""Distances for all papers."""
 
 
 def about(

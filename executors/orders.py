@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ..core.capacities import fits, larger
 from ..core.errors import InputError, Issue
 from ..core.quantities import IntArray
 from ..core.wording import counted, listed
@@ -190,9 +189,9 @@ def _others_may_bind(plan: Schedule | ScheduleDocument, rows: Sequence[int]) -> 
     largest: dict[int, int] = {}
     for row in rows:
         core = int(plan.task_core[row])
-        largest[core] = larger(largest.get(core, 0), int(instance.memory_kb[instance.task_group[row]]))
+        largest[core] = max(largest.get(core, 0), int(instance.memory_kb[instance.task_group[row]]))
     offer = instance.offers[int(plan.vm_offer[plan.task_vm[rows[0]]])]
-    return not fits(offer.memory_kb - sum(largest.values()))
+    return sum(largest.values()) > offer.memory_kb
 
 
 def _waits(planned: Sequence[PlannedTask]) -> list[tuple[int, ...]]:

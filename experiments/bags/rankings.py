@@ -13,12 +13,9 @@ from typing import TypeAlias
 import numpy as np
 
 from ...core.errors import input_error
-from ...core.quantities import SAME_COST
+from ...core.quantities import NOISE, SAME_COST
 from ...core.statistics import CONFIDENCE, holm_adjusted
 from .submissions import CheckedRow
-
-_LEAST_VALUE = 1e-9
-"""What a run that costs nothing counts: there are no ratios to 0."""
 
 _Values: TypeAlias = Mapping[str, float]
 """Values of entries on an instance, by their names; those that count as equal are equal."""
@@ -178,7 +175,8 @@ def _table(rows: Iterable[CheckedRow]) -> dict[str, _Values]:
     table: dict[str, _Values] = {}
     for place, by_entry in found.items():
         least, values = -math.inf, dict[str, float]()
-        for value, entry in sorted((max(fmean(each), _LEAST_VALUE), entry) for entry, each in by_entry.items()):
+        # What costs nothing counts as next to nothing: there are no ratios to 0.
+        for value, entry in sorted((max(fmean(each), NOISE), entry) for entry, each in by_entry.items()):
             if not math.isclose(value, least, rel_tol=SAME_COST):
                 least = value
             values[entry] = least
