@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, "IntArray")
 
 UPPER = 44
-"""Bits of the lower quantity with its sign: a VM has less than 2**40 KB (1e9 MB), so that what it has, less what its tasks
-need and less one task more, is far from the end; slots, at most 4,096, have the bits above."""
+"""Bits of the lower quantity with its sign: a VM has less than 2**40 KB (1e9 MB), so that no sum or difference that is
+looked at leaves them; the slots, at most 4,096, have the bits above."""
 _LOWER = (1 << UPPER) - 1
 _SIGNS = -(1 << 63) | 1 << UPPER - 1
 """Signs of both: where the lower quantity is short, it borrows from the upper one."""
