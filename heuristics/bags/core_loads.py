@@ -14,7 +14,7 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import checkpoint
-from ...core.quantities import FloatArray, IntArray, at_most
+from ...core.quantities import NOISE, FloatArray, IntArray, at_most
 from ...instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...instances.instance import Instance
 from ...models.bags.task_classes import usable_offers
@@ -433,21 +433,16 @@ def close_vms(state: CoreLoads, *, ties: bool = False) -> bool:
             mine = state.core_vm[cores] == vm
             if not mine.any() or (ties and state.vm_machine[vm] >= 0):
                 continue
-            fewer = np.where(mine, -1, cores)
-            if ties:
-                left_s[vm] = nothing_s[vm]  # nor does it take its tasks back
-                state.vm_limit = left_s
+            left_s[vm] = nothing_s[vm]  # nor does it take its tasks back
+            state.vm_limit, fewer = left_s, np.where(mine, -1, cores)
             value = place_lost(state, fewer)
             state.vm_limit = limits_s
-            if ties and value <= most and fill(state, open_tasks, fewer) and state.feasible():
+            as_good = value <= (most if ties else best - NOISE)
+            if as_good and fill(state, open_tasks, fewer) and state.feasible():
                 cores, best, closed = fewer, min(value, best), True
-            elif not ties and value < best - 1e-12:
-                cores, best, closed = fewer, value, True
             else:
                 left_s[vm] = limits_s[vm]
-        better = (
-            closed and fill(state, open_tasks, cores) and state.feasible() and state.value() <= (most if ties else best)
-        )
+        better = closed and fill(state, open_tasks, cores) and state.value() <= most
     finally:
         state.vm_limit = limits_s
         if not better:
