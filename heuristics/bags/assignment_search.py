@@ -34,8 +34,6 @@ _FLEETS_BY_DATES = 24
 _MORE_CORES = 1.1
 _SHARE_OF_FLEETS, _FLEET_S_A_TASK = 0.6, 2e-3
 """Share of the time for these, and what each of them takes at least to tell fleets apart."""
-_OF_NEEDS = 2.0
-"""Weight of what a task needs, beside its length, in the order of starts where cores and memory may both bind."""
 _MEAN_SHARE = 0.3
 """Share of the price of a VM that every second run charges for the mean end of its cores and not for the last."""
 
@@ -300,7 +298,7 @@ def _packed(instance: Instance, queue: Queue) -> list[int]:
         able = waits & fits(left - need)
         change = -1
         if able.any():
-            place = int(np.where(able, length + _OF_NEEDS * (free @ shares), -np.inf).argmax())
+            place = int(np.where(able, length + free @ shares, -np.inf).argmax())
             heappush(running, (now + int(seconds[place]), place))
             waits[place] = False
             order.append(queue.tasks[place])
