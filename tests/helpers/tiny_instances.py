@@ -16,6 +16,7 @@ FAMILIES: dict[str, dict[str, bool]] = {
     "several": {"cores": True},
     "quotas": {"memory": True, "quotas": True},
     "cores and memory": {"cores": True, "memory": True},
+    "everything": {"cores": True, "memory": True, "markets": True, "quotas": True},
 }
 """What to ask of `tiny_instance`, by name."""
 
