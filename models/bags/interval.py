@@ -26,13 +26,12 @@ import numpy as np
 
 from ...core.bill import begun_s
 from ...core.capacities import lower_of, slots_in, slots_of
-from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
 from ...core.quantities import at_most
 from ...instances.entries import BASELINE, FULL_SPEED
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule, plan_of_places
-from ...schedules.timing import held_objective, objective_weights
+from ...schedules.timing import held_objective, held_usd, objective_weights
 from ..integer_program import integer_costs
 from .configurations import ConfigurationBound
 from .interval_places import Choices, CreditAccount, IntervalSwitches, Kind, Place, Vm, place_sum, weighted_sum
@@ -309,13 +308,10 @@ class IntervalModel:
         budget_usd = self.instance.objective.budget_usd
         if budget_usd is None:
             return
-        if self.instance.machines:
-            raise ModelRefusal(
-                "the interval model knows no budget from a state: what runs there costs something already"
-            )
+        left_usd = at_most(budget_usd) - held_usd(self.instance)
         prices, variables, most = self._costs()
         costs, factor = integer_costs(prices, most, budget_usd)
-        within = math.ceil(at_most(budget_usd) * factor)
+        within = math.ceil(left_usd * factor)
         self.model.add(sum(cost * variable for cost, variable in zip(costs, variables, strict=True)) <= within)
 
     def _costs(self) -> tuple[list[float], list[cp_model.IntVar], list[int]]:

@@ -283,7 +283,7 @@ class _Earliest:
         """True if the bag has so few tasks that the interval model, which knows budgets, proves the end as a rule."""
         from .route import SMALL_TASKS  # here, since few ask for it
 
-        return not self._instance.machines and self._instance.n_tasks <= SMALL_TASKS
+        return self._instance.n_tasks <= SMALL_TASKS
 
     def _search(self, again: bool) -> None:
         """Ask methods that know budgets for the earliest end itself. Then the first of them may halve the moments."""

@@ -81,6 +81,27 @@ def test_goals_are_met_from_a_state(family: str, monkeypatch: pytest.MonkeyPatch
     goals_are_met(family, 3)
 
 
+def budgets_are_kept(family: str, seed: int) -> None:
+    """The interval model proves the earliest end that each point of the front pays for: what runs costs something."""
+    instance = tiny_state(family, seed)
+    for end_s, cost_usd in exhaustive_front(instance):
+        if cost_usd > 0:
+            within = instance.replace(objective={"goal": "fastest", "budget_usd": cost_usd})
+            result = solve(within, "interval", survive="none")
+            assert (result.status, result.objective) == ("optimal", end_s)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_budget_is_kept_from_a_state(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_time(monkeypatch, look_s=1e-4)
+    budgets_are_kept(family, 3)
+
+
+@soak_of(st.sampled_from([name for name in FAMILIES if name != "burstable"]), SEEDS, sample=20, whole=500)
+def test_budgets_are_kept_from_hundreds_of_states(family: str, seed: int) -> None:
+    budgets_are_kept(family, seed)
+
+
 def test_credits_of_a_machine_above_the_most_count_as_the_most() -> None:
     agrees("burstable", 555)
 
