@@ -38,6 +38,9 @@ def latest_rescue(r: Rows, first_s: int, last_s: int) -> tuple[int, int]:
     and its core; `NONE` without a place. The offer of each new VM is in ``found_new``.
     """
     due_s, least = first_s - 1, r.n_packed
+    if first_s > last_s:  # after the deadline nothing has a place
+        for k in range(r.n_packed):
+            r.found[k] = NONE
     low_s, high_s, start_s, step_s, was_good = first_s, last_s, first_s, 0, True
     while low_s <= high_s:
         begin_with_rescuers(r, start_s)

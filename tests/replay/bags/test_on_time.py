@@ -37,6 +37,7 @@ from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
 from tests.helpers.rescues import random_plan, with_deadline
 from tests.helpers.soaks import soak
 from tests.helpers.tiny_days import bag, vm_type
+from tests.helpers.tiny_days import plan as plan_by_hand
 
 SAVES_AT_ONCE = {"checkpoint": {"overhead_fraction": 0.1, "dump_base_s": 0}}
 """All is saved at any moment: tasks leave on-demand VMs as they run."""
@@ -512,6 +513,22 @@ def test_what_is_planned_on_spot_alone_may_be_rescued_on_demand() -> None:
     assert run.state.covered
     assert outcome.meets_deadline
     assert [bill.market for bill in outcome.bills] == ["spot", "on-demand"]
+
+
+def test_after_the_deadline_no_task_goes_where_the_last_rescue_had_another_one() -> None:
+    """The last place that a rescue had found was taken for that of a task which cannot run there."""
+    types = [vm_type("a", spot=1, on_demand=1), vm_type("b", spot=0, on_demand=1)]
+    either, a_only = {"a": 2, "b": 2}, {"a": 2}
+    runtimes = {"t0": either, "t4": either, "t6": either, "t1": a_only, "t2": a_only, "t3": a_only, "t5": either}
+    spot_only = [{"id": "t7", "memory_mb": 1, "runtime_s": {"a": 70}, "count": 3, "markets": ["spot"]}]
+    document = bag(runtimes | {"t8": a_only}, types, deadline_s=127, d_spot_s=127).to_document()
+    drawn = Instance.from_document(document | {"tasks": document["tasks"] + spot_only}, "day")
+    places = {"t0": (0, 0, 0), "t4": (0, 0, 2), "t6": (0, 0, 4), "t3": (1, 0, 0), "t7#3": (1, 0, 2), "t7#2": (1, 0, 72)}
+    waits = ["t2", "t5", "t1", "t8", "t7#1"]
+    places |= {name: (1, 0, 142 + 2 * number) for number, name in enumerate(waits)}
+    made = replay_plan(plan_by_hand(drawn, ["b on-demand", "a spot"], places))
+    outcome = Replay(made, OnTime(balances=False), Timeline((TimelineEvent(137, "a", "stop"),))).run()
+    assert outcome.unfinished_tasks == 2
 
 
 def test_a_rescue_prefers_vms_on_which_the_bag_is_cheapest_with_its_memory() -> None:
