@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -19,7 +19,7 @@ from spotbag.core.text_files import write_text
 from spotbag.core.text_tables import Column, Table
 
 from .claims import UNCOUNTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
-from .paper import Paper, PaperOptions, Setting, compare
+from .paper import Paper, PaperOptions, Results, Setting, compare
 from .paper_pictures import prepare_pictures, write_pictures
 from .paper_result import PublishedComparisonResult
 from .paper_tables import claims_table, docs_table, findings_table, markdown_table
@@ -31,9 +31,6 @@ FOLDER = "papers"
 MOST_LINES = 60
 """Of a page before its appendix."""
 
-Results = Mapping[str, PublishedComparisonResult]
-"""By the names of the settings; the first, without an assumption, is that of the page."""
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -41,23 +38,19 @@ class Page:
 
     Attributes
     ----------
-    name : str
-        Of the paper, as in ``spotbag bench``.
-    folder : str
-        Of the paper, as a package below this one.
     paper : Paper
         The paper.
     options : PaperOptions
         How it is replayed.
-    facts : callable
-        From the results to what the template needs beside them, by name.
     """
 
-    name: str
-    folder: str
     paper: Paper[Any, Any]
     options: PaperOptions
-    facts: Callable[[Results], Mapping[str, Any]] = lambda results: {}
+
+    @property
+    def name(self) -> str:
+        """Name of the paper in ``spotbag bench``."""
+        return self.paper.key
 
     @property
     def files(self) -> dict[str, str]:
@@ -72,7 +65,7 @@ def page_texts(page: Page, results: Results) -> dict[str, str]:
     """Return a page and its appendix in Markdown, by their files in the folder of the docs."""
     from jinja2 import DictLoader, Environment, StrictUndefined
 
-    packages = {**dict.fromkeys(page.files, str(__package__)), "paper": f"{__package__}.{page.folder}"}
+    packages = {**dict.fromkeys(page.files, str(__package__)), "paper": page.paper.package}
     templates = {
         name: resources.files(package).joinpath("page.md.j2" if name == "paper" else name).read_text(encoding="utf-8")
         for name, package in packages.items()
@@ -103,7 +96,7 @@ def _values(page: Page, results: Results) -> dict[str, Any]:
     shown, firm = _verdicts(page, results)
     return {
         "name": page.name,
-        "folder": page.folder.replace(".", "/"),
+        "folder": page.paper.package.partition(".")[2].replace(".", "/"),
         "runs_are": page.paper.runs_are,
         "result": result,
         "results": results,
@@ -119,7 +112,7 @@ def _values(page: Page, results: Results) -> dict[str, Any]:
         "notes": "\n".join(fill(f"{number}. {note}", "   ") for number, note in enumerate(result.notes, start=1)),
         "stated": "" if stated is None else markdown_table(stated.table(result.rows)),
         "sensitivity": markdown_table(sensitivity_table(page, results)),
-        **page.facts(results),
+        **page.paper.facts(results),
     }
 
 

@@ -24,6 +24,9 @@ PUBLISHED_FORMAT: Literal["spotbag.published-figures/1"] = "spotbag.published-fi
 OnRuns: TypeAlias = Callable[[int, str], None]
 """Called with how many runs have just been done, and of what."""
 
+Results: TypeAlias = Mapping[str, PublishedComparisonResult]
+"""By the names of the settings; the first, without an assumption, is that of the page."""
+
 
 @dataclass(frozen=True, slots=True)
 class PaperOptions:
@@ -115,8 +118,12 @@ class Paper(Generic[Options, Runs]):
 
     Attributes
     ----------
-    name : str
-        Which paper.
+    key, name : str
+        Which paper: in ``spotbag bench``, and in words.
+    package : str
+        Where its template, its statements and its notes lie.
+    options : type of PaperOptions
+        How it can be replayed.
     runs_are : str
         What the runs of its options are, in words.
     n_runs : callable
@@ -133,13 +140,18 @@ class Paper(Generic[Options, Runs]):
         What one screen shows.
     sensitivity : Sensitivity
         Assumptions that decide, and what other ones change.
+    facts : callable
+        From the results of all settings to what the template of the page needs beside them, by name.
     stated : StatedNumbers, optional
         Numbers of the text that also follow from a table.
     pictures : mapping of str to callable
         What is drawn of the rows, by the name of the file without its ending.
     """
 
+    key: str
     name: str
+    package: str
+    options: type[Options]
     runs_are: str
     n_runs: Callable[[Options], int]
     replay: Callable[[Options, OnRuns], Runs]
@@ -152,6 +164,7 @@ class Paper(Generic[Options, Runs]):
     pictures: Mapping[str, Picture] = field(default_factory=dict)
     plans: Callable[[Runs], Iterable[PlanUsed]] = lambda runs: ()
     findings: Callable[[Runs], Iterable[Claim]] = lambda runs: ()
+    facts: Callable[[Results], Mapping[str, Any]] = lambda results: {}
     stated: StatedNumbers | None = None
 
 

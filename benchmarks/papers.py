@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,20 +17,21 @@ if TYPE_CHECKING:
     from .paper import Paper, PaperOptions
     from .paper_result import PublishedComparisonResult
 
-_PAPERS = {
-    "hads": ("bags.hads.paper", "HADS", "bags.hads.runs", "HadsOptions"),
-    "burst-hads": ("bags.burst_hads.paper", "BURST_HADS", "bags.burst_hads.runs", "BurstHadsOptions"),
-    "thai": ("streams.thai.paper", "THAI", "streams.thai.settings", "ThaiOptions"),
-    "a2ha": ("streams.a2ha.paper", "A2HA", "streams.a2ha.settings", "A2haOptions"),
-    "uniform-progress": (
-        "bags.uniform_progress.paper",
-        "UNIFORM_PROGRESS",
-        "bags.uniform_progress.runs",
-        "UniformProgressOptions",
-    ),
-    "caron": ("platforms.caron.paper", "CARON", "platforms.caron.settings", "CaronOptions"),
+PLACES: Mapping[PaperName, str] = {
+    "hads": "bags.hads",
+    "burst-hads": "bags.burst_hads",
+    "thai": "streams.thai",
+    "a2ha": "streams.a2ha",
+    "caron": "platforms.caron",
+    "uniform-progress": "bags.uniform_progress",
 }
-"""Where each paper is, and what is replayed of it."""
+"""Package of each paper, below this one."""
+
+
+def paper_named(name: PaperName) -> Paper[Any, Any]:
+    """Return a paper."""
+    paper: Paper[Any, Any] = import_module(f".{PLACES[name]}.paper", __package__).PAPER
+    return paper
 
 
 def paper_of(asked: Specification, name: PaperName, workers: Workers) -> tuple[Paper[Any, Any], PaperOptions]:
@@ -40,18 +42,16 @@ def paper_of(asked: Specification, name: PaperName, workers: Workers) -> tuple[P
     InputError
         If the paper has no such option.
     """
-    place, paper, place_of_options, kind = _PAPERS[name]
-    made: type[PaperOptions] = getattr(import_module(f".{place_of_options}", __package__), kind)
+    paper = paper_named(name)
     settings = asked.paper_options.get(name)
     chosen: dict[str, Any] = {} if settings is None else settings.model_dump(exclude_none=True)
-    known = {entry.name for entry in fields(made)}
+    known = {entry.name for entry in fields(paper.options)}
     unknown = [Issue(f"paper_options {name}", "is no option of this paper", value=key) for key in chosen.keys() - known]
     if unknown:
         raise InputError("experiment", unknown)
     if "numbers" in chosen:
         chosen["numbers"] = tuple(sorted(set(chosen["numbers"])))
-    options = made(**{"runs": asked.paper_runs, "workers": workers} | chosen)
-    return getattr(import_module(f".{place}", __package__), paper), options
+    return paper, paper.options(**{"runs": asked.paper_runs, "workers": workers} | chosen)
 
 
 def replayed_paper(

@@ -33,7 +33,7 @@ from spotbag.replay.streams.runs import replay_stream
 from spotbag.schedules.method import TracePoint
 from spotbag.solvers.bags.pareto import FrontPoint, pareto_front
 from spotbag.solvers.bags.solve import solve
-from spotbag_papers.bags.hads.paper import HADS
+from spotbag_papers.bags.hads.paper import PAPER as HADS
 from spotbag_papers.bags.hads.runs import HadsOptions
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_tables import print_table

@@ -1,16 +1,226 @@
-"""The paper on Burst-HADS: Teylo et al., 2020."""
+"""The paper on Burst-HADS: Teylo et al., 2020; what other assumptions change, and what its page says."""
 
 from __future__ import annotations
 
-from ...paper import Paper
-from .claims import burst_hads_claims, burst_hads_findings
-from .notes import burst_hads_notes
-from .runs import BurstHadsDays, BurstHadsOptions, burst_hads_days, n_burst_hads_days
-from .sensitivity import SENSITIVITY
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from spotbag.core.statistics import mean_of
+from spotbag.core.text_tables import Column, Table
+
+from ...claims import ABOUT, is_below, show
+from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, read_notes
+from ...paper_result import PublishedComparisonResult
+from ...paper_tables import markdown_table
+from ..paper_days import FROM_ALGORITHM_1, by_environment, cost_usd, environment_table, environments, fleets, makespan_s
+from ..printed import burst_hads_figures
+from .claims import BURST_CHEAPER, SMALL_JOB, burst_hads_claims, burst_hads_findings
+from .runs import ALL, BurstHadsDays, BurstHadsOptions, burst_hads_days, n_burst_hads_days
 from .tables import HEADLINE, STATED, TABLES, burst_hads_rows
 
-BURST_HADS: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
+_DAYS = 50
+"""Of each cell, for each setting."""
+
+_SEEDS = (0, 1, 2)
+"""Of single plans."""
+
+_WORDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "spare_time": (
+        "spare time in HADS",
+        {"all": "asked of all VMs (as printed)", "spot": "asked of spot VMs (as read)"},
+    ),
+    "plan": (
+        "plan of Burst-HADS",
+        {"searched": "searched", "initial": "not searched", "greedy": "that of HADS"},
+    ),
+    "ended_early": (
+        "idle VMs that end in a minute",
+        {"none": "none", "burst-hads": "those of Burst-HADS", "both": "those of both"},
+    ),
+}
+"""What takes the difference of the costs of Burst-HADS and HADS apart: an option, in words, and its values in words."""
+
+_INITIAL = {"plan": "initial"}
+
+_DIFFERENCE: Sequence[Mapping[str, str]] = (
+    {"spare_time": "spot"},
+    {},
+    {"spare_time": "spot", **_INITIAL},
+    _INITIAL,
+    {**_INITIAL, "ended_early": "burst-hads"},
+    {**_INITIAL, "ended_early": "both"},
+    {"ended_early": "both"},
+    {"plan": "greedy"},
+)
+"""Options that take the difference apart, in the order of their table; without any, it is what the page assumes."""
+
+
+def _in_words(changes: Mapping[str, str]) -> Change:
+    """Return the assumption in words, its value, and the options."""
+    words = [(_WORDS[name][0], _WORDS[name][1][value]) for name, value in changes.items()]
+    return ", ".join(name for name, _ in words), "; ".join(value for _, value in words), changes
+
+
+_OTHERS: Sequence[Change] = (
+    ("billing of ILS On-demand", "to the last task", {"baseline": "last-task"}),
+    *(("plan of the search", f"seed {seed} on all days", {"plan_seed": seed}) for seed in _SEEDS),
+    ("baseline of T3", "30 %", {"t3_baseline_percent": 30}),
+    ("destination of moves in Algorithm 3", "once per search", {"vm_dest": "search"}),
+    ("boot of a VM", "180 s", {"boot_s": 180}),
+    ("rates of the scenarios", "half", {"rate_scale": 0.5}),
+    ("D_spot", "by Algorithm 1 of HADS", {"d_spot": "estimated"}),
+    ("scales of the search", "of the instance", {"scales": "instance"}),
+)
+
+
+def _settings(options: BurstHadsOptions) -> Sequence[Setting[BurstHadsOptions]]:
+    changes = [*(_in_words(changes) for changes in _DIFFERENCE if changes), *_OTHERS]
+    return [*environments(options), *changed(options, _DAYS, changes)]
+
+
+def mean_of_all(quantity: str) -> Callable[[PublishedComparisonResult], str]:
+    """A mean over all cells with its interval."""
+    return lambda result: show(result.row("text", quantity, "all", "", ALL).ours, 1)
+
+
+def cheaper_cells(result: PublishedComparisonResult) -> str:
+    """Cells where Burst-HADS is cheaper in the mean, of those where the paper has it so."""
+    rows = [row for row in result.rows if row.table == "Table VI" and row.quantity == "cost_reduction_percent"]
+    means = [row.ours.mean or 0.0 for row in rows if row.scenario in BURST_CHEAPER]
+    return f"{sum(mean > 0 for mean in means)} of {len(means)}"
+
+
+def _late_percent(result: PublishedComparisonResult) -> str:
+    """Days of all cells on which HADS is late, in percent."""
+    rows = [row for row in result.rows if (row.quantity, row.policy) == ("late_days_percent", "hads")]
+    return f"{sum(row.ours.mean or 0.0 for row in rows) / len(rows):.1f}"
+
+
+def _quiet(quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
+    """A mean over the plans of the small job, without hibernation."""
+    return lambda result: f"{result.mean('Table IV', quantity, SMALL_JOB, '', 'burst-hads'):,.{digits}f}"
+
+
+def difference_table(results: Results) -> Table:
+    """Table of the assumptions behind the difference between the costs of Burst-HADS and HADS."""
+    columns = {
+        "cost increase (%)": mean_of_all("cost_increase_percent"),
+        "cheaper, of sc2 and sc5": cheaper_cells,
+        "makespan reduction (%)": mean_of_all("makespan_reduction_percent"),
+    }
+    cells = []
+    for changes in _DIFFERENCE:
+        result = result_of(results, changes)
+        settings = [words[str(result.about[name])] for name, (_, words) in _WORDS.items()]
+        cells.append([*settings, *(number(result) for number in columns.values())])
+    headings = [Column(heading) for heading, _ in _WORDS.values()]
+    return Table([*headings, *(Column(heading, True) for heading in columns)], cells)
+
+
+def result_of(results: Results, changes: Mapping[str, str]) -> PublishedComparisonResult:
+    """Return the result of a setting that takes the difference apart, on the days of all of them."""
+    if changes:
+        assumption, value, _ = _in_words(changes)
+        return results[f"{assumption}: {value}"]
+    own = [result for name, result in results.items() if name.startswith(":")]
+    return own[-1]  # the page's own assumptions with as few days as all others
+
+
+SENSITIVITY: Sensitivity[BurstHadsOptions] = Sensitivity(
+    {
+        "cost increase (%)": mean_of_all("cost_increase_percent"),
+        "cheaper, of sc2 and sc5": cheaper_cells,
+        "makespan reduction (%)": mean_of_all("makespan_reduction_percent"),
+        "saving, Burst (%)": mean_of_all("burst_hads_saving_percent"),
+        "saving, HADS (%)": mean_of_all("hads_saving_percent"),
+        f"{SMALL_JOB}, no hibernation ($)": _quiet("cost_usd", 3),
+        f"{SMALL_JOB}, no hibernation (s)": _quiet("makespan_s", 0),
+        "late days, HADS (%)": _late_percent,
+    },
+    _settings,
+)
+
+
+def burst_hads_notes(days: BurstHadsDays) -> Iterator[str]:
+    """Reasons, each with numbers."""
+    plans = [plan for rivals in days.rivals.values() for plan in rivals.plans]
+    given = dict.fromkeys((plan.job, plan.d_spot_s) for plan in plans if plan.d_spot_source != FROM_ALGORITHM_1)
+    on_demand = [(printed, days.rivals[printed.job].on_demand["cycles"]) for printed in burst_hads_figures().quiet]
+    ends = [100 * (cell.mean(makespan_s).mean or 0.0) / printed.on_demand_makespan_s for printed, cell in on_demand]
+    costs = [100 * (cell.mean(cost_usd).mean or 0.0) / printed.on_demand_cost_usd for printed, cell in on_demand]
+    values = {
+        "on_demand_ends": f"{min(ends):.0f} to {max(ends):.0f} %",
+        "on_demand_costs": f"{min(costs):.0f} to {max(costs):.0f} %",
+        "sizes": ", ".join(
+            f"{job} {show(mean_of([plan.vms for plan in rivals.burst_plans]).estimate, 1)} and "
+            f"{sum(rivals.plans[1].vms.values())}"
+            for job, rivals in days.rivals.items()
+        ),
+        "printed_d_spot": ", ".join(f"{job} {d_spot_s} s" for job, d_spot_s in given) or None,
+    }
+    return read_notes(__package__, values)
+
+
+def burst_hads_facts(results: Results) -> dict[str, Any]:
+    """Return the values of the page's template."""
+    result = next(iter(results.values()))
+
+    def quiet(quantity: str) -> str:
+        return f"{result.mean('Table IV', quantity, SMALL_JOB, '', 'burst-hads'):.3f}"
+
+    of_same_plan = result_of(results, {"plan": "greedy"}).row("text", "cost_increase_percent", "all", "", ALL)
+    # The page's own setting is replayed with fewer days as well, for the others to be compared with: it counts once.
+    settings = {
+        name: other for name, other in results.items() if other is result or not _is_same_setting(other, result)
+    }
+    cheap = [name.removeprefix(": ") for name, other in settings.items() if _is_cheap_and_fast(other)]
+    return {
+        "least_plan": quiet("cost_usd_least"),
+        "most_plan": quiet("cost_usd_most"),
+        "difference": markdown_table(difference_table(results)),
+        "policy_is_no_dearer": is_below(of_same_plan.ours) == "holds",
+        "cheap_and_fast": len(cheap) or "none",
+        "cheap_and_fast_names": "; ".join(cheap),
+        "n_settings": len(settings),
+        "near_by_environment": not _is_cheap_and_fast(result)
+        and any(_is_cheap_and_fast(other) for other in by_environment(results).values()),
+        "environments": environment_table(results, SENSITIVITY.columns),
+        "fleets": fleets(results, "ils"),
+        "conclusion": "; ".join(
+            f"with {name}, Burst-HADS costs {_mean(other, 'cost_increase_percent')} % more than HADS and takes "
+            f"{_mean(other, 'makespan_reduction_percent')} % less time"
+            for name, other in by_environment(results).items()
+        )
+        + " (printed: 1.92 and 25.87 %).",
+    }
+
+
+def _mean(result: PublishedComparisonResult, quantity: str) -> str:
+    return show(result.row("text", quantity, "all", "", ALL).ours, 1)
+
+
+def _is_same_setting(result: PublishedComparisonResult, other: PublishedComparisonResult) -> bool:
+    return {**result.about, "runs": 0} == {**other.about, "runs": 0}
+
+
+def _is_cheap_and_fast(result: PublishedComparisonResult) -> bool:
+    """True if Burst-HADS is hardly dearer than HADS, and as much faster as printed, give or take some points."""
+    dearer, shorter = (
+        result.row("text", quantity, "all", "", ALL)
+        for quantity in ("cost_increase_percent", "makespan_reduction_percent")
+    )
+    assert dearer.printed is not None
+    assert shorter.printed is not None
+    return (dearer.ours.mean or 0.0) < dearer.printed + ABOUT.points and (
+        shorter.ours.mean or 0.0
+    ) > shorter.printed - ABOUT.points
+
+
+PAPER: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
+    key="burst-hads",
     name="Burst-HADS",
+    package=__package__,
+    options=BurstHadsOptions,
     runs_are="days of each cell",
     n_runs=n_burst_hads_days,
     replay=burst_hads_days,
@@ -20,6 +230,7 @@ BURST_HADS: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
     notes=burst_hads_notes,
     tables=TABLES,
     headline=HEADLINE,
+    facts=burst_hads_facts,
     sensitivity=SENSITIVITY,
     plans=lambda days: (plan for rivals in days.rivals.values() for plan in rivals.plans),
     stated=STATED,

@@ -1,18 +1,201 @@
-"""The paper of Thai, Varghese and Barker, 2015."""
+"""The paper of Thai, Varghese and Barker, 2015; what other assumptions change, and what its page says."""
 
 from __future__ import annotations
 
-from ...paper import Paper
-from .claims import thai_claims, thai_findings
-from .notes import thai_notes
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...claims import ABOUT, show
+from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, read_notes
+from ...paper_result import PublishedComparisonResult
+from .claims import NO_IDLE_PERCENT, thai_claims, thai_findings
 from .pictures import PICTURES
-from .runs import ThaiRuns, n_thai_runs, thai_runs
-from .sensitivity import SENSITIVITY
-from .settings import ThaiOptions
+from .printed import ThaiFigures, thai_figures
+from .runs import ThaiRuns, cost_usd, late_tasks, n_thai_runs, thai_runs
+from .settings import EXAMPLE_FRACTION, KNOWN, STREAM, UNKNOWN, ThaiOptions
 from .tables import STATED, TABLES, thai_rows
 
-THAI: Paper[ThaiOptions, ThaiRuns] = Paper(
+
+def _number(policy: str, quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
+    return lambda result: show(result.row("Table 3", quantity, STREAM, "", policy).ours, digits)
+
+
+def _settings(options: ThaiOptions) -> Sequence[Setting[ThaiOptions]]:
+    """Return settings that each change one thing; lengths of the sampling phase are not compared again."""
+    changes: list[Change] = [
+        *(
+            ("scale of our run times", f"{100 * scale:g} %", {"run_time_scale": scale})
+            for scale in (0.9, 0.95, 1.05, 1.1)
+        ),
+        ("spread of our run times", "none", {"run_time_spread": 0.0}),
+        ("spread of our run times", "half", {"run_time_spread": 0.5}),
+        ("app2", "as long on all types", {"sequential_app2": True}),
+        ("creation of a VM", "0 s", {"creation_overhead_s": 0}),
+        *(("sampling phase", f"{100 * part:g} % of the time", {"sampling_fraction": part}) for part in (0.05, 0.2)),
+        ("existing VMs take new tasks", "in paid blocks only", {"paid_blocks": True}),
+        ("VMs of fixed settings end", "each for itself", {"fixed_vms_end": "each"}),
+        ("price of a block", "a sixth", {"block_price": "sixth"}),
+        ("draws", f"{options.runs} others", {"seed": options.seed + options.runs}),
+    ]
+    return changed(replace(options, sampling_fractions=()), options.runs, changes)
+
+
+SENSITIVITY = Sensitivity(
+    {
+        "known ($)": _number(KNOWN, "cost_usd", 3),
+        "unknown ($)": _number(UNKNOWN, "cost_usd", 3),
+        "large.4 ($)": _number("large.4", "cost_usd", 3),
+        "late, known": _number(KNOWN, "late_tasks", 1),
+        "late, unknown": _number(UNKNOWN, "late_tasks", 1),
+        "late, large.5": _number("large.5", "late_tasks", 1),
+    },
+    _settings,
+)
+
+
+def thai_notes(runs: ThaiRuns) -> Iterator[str]:
+    """Reasons, each with the paper's own numbers where they contradict each other."""
+    figures = thai_figures()
+    work = ", ".join(f"{policy} {percent:.0f} %" for policy, percent in work_percent(figures, runs).items())
+    values = _printed(figures) | _fixed_settings(figures, runs) | _samples(runs) | _costs(runs) | _chance(figures, runs)
+    return read_notes(__package__, values | {"work": work})
+
+
+def work_percent(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, float]:
+    """By fixed setting, the mean work of all our tasks over the seconds that its printed cost pays for."""
+    stream = runs.stream
+    work_s = {
+        vm_type: sum(float(job.n_tasks * (stream.average_s(job.application, vm_type) or 0)) for job in stream.jobs)
+        for vm_type in stream.type_names
+    }
+    found = {}
+    for policy in figures.fixed:
+        vm_type, blocks = figures.approach(policy).vm_type, figures.implied_blocks(policy)
+        assert vm_type is not None
+        assert blocks is not None
+        found[policy] = 100 * work_s[vm_type] / (blocks * stream.block_s)
+    return found
+
+
+def _printed(figures: ThaiFigures) -> dict[str, Any]:
+    """Numbers derived from the printed ones alone."""
+    late = [round(figures.approach(policy).late_tasks * figures.runs) for policy in (KNOWN, UNKNOWN)]
+    percentages = [
+        figures.ratio(UNKNOWN, KNOWN, ratio.quantity, "percent_more")
+        for ratio in figures.ratios
+        if ratio.policy == UNKNOWN
+    ]
+    times = {
+        f"times_{policy.replace('.', '_')}": figures.ratio(policy, UNKNOWN, "violation_cost_usd", "times")
+        for policy in ("xlarge.2", "xlarge.3", "large.5")
+    }
+    exact = (("medium.10", 0.073, 4), ("large.5", 0.146, 4))
+    return {
+        "n_printed": figures.runs,
+        "known_late": late[0],
+        "unknown_late": late[1],
+        "late_difference": late[1] - late[0],
+        "percentages": ", ".join(f"{value:.2f}" for value in percentages),
+        "exact": ", ".join(f"{name} {figures.approach(name).vms} x {usd} $ x {n} blocks" for name, usd, n in exact),
+        **times,
+    }
+
+
+def _fixed_settings(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, Any]:
+    printed = figures.implied_blocks("large.4")
+    vms = figures.approach("large.4").vms
+    assert printed is not None
+    assert vms is not None
+    ours = runs.approaches["large.4"]
+    together = all(len({bill.end_s for bill in run.bills}) == 1 for run in ours.runs)
+    return {
+        "printed_blocks": printed * figures.runs,
+        "large_vms": vms,
+        "together": "; ours all end with the last task" if together else "",
+        "printed_per_vm": printed / vms,
+        "ours_per_vm": ours.statistic(lambda run: sum(run.blocks.values())).value / vms,
+    }
+
+
+def _samples(runs: ThaiRuns) -> dict[str, Any]:
+    """Results of samples of the length of section 4.1; none if that was not replayed."""
+    sampled, stream = runs.sweep.get(EXAMPLE_FRACTION), runs.stream
+    if sampled is None:
+        return {"sampling_s": None}
+    job = stream.jobs_by_submission[0]
+    averages = [float(stream.average_s(app.name, "m3.medium") or 0) for app in stream.applications]
+    errors = [percent for percent in sampled.error_percent if percent is not None]
+    return {
+        "sampling_s": EXAMPLE_FRACTION * (job.deadline_s - job.submitted_s),
+        "shortest_s": min(averages),
+        "longest_s": max(averages),
+        "error": sum(errors) / len(errors),
+        "excluded": sum(sampled.excluded) / len(sampled.excluded),
+        "n_pairs": len(stream.applications) * len(stream.type_names),
+    }
+
+
+def _costs(runs: ThaiRuns) -> dict[str, Any]:
+    """Costs by the algorithm, and to the letter of the text."""
+    found = {
+        "known": runs.approaches[KNOWN],
+        "unknown": runs.approaches[UNKNOWN],
+        "known_paid": runs.variants["known-paid-blocks"],
+        "unknown_paid": runs.variants["unknown-paid-blocks"],
+    }
+    return {name: approach.statistic(cost_usd).value for name, approach in found.items()}
+
+
+def _chance(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, Any]:
+    """Spread of means of as few runs as the paper's; none if there are too few."""
+    mine, other = (runs.approaches[policy].values(late_tasks) for policy in (UNKNOWN, KNOWN))
+    n_groups = len(mine) // figures.runs
+    if n_groups == 0:
+        return {"sd": None}
+    unknown, known = (
+        np.reshape(values[: n_groups * figures.runs], (n_groups, figures.runs)).mean(axis=1) for values in (mine, other)
+    )
+    return {
+        "sd": float(np.std(np.subtract(mine, other), ddof=1)),
+        "n_groups": n_groups,
+        "groups_as_few": int((unknown <= figures.approach(UNKNOWN).late_tasks).sum()),
+        "groups_as_many": int((known >= figures.approach(KNOWN).late_tasks).sum()),
+        "none_late": 100 * float(np.mean(np.equal(mine, 0))),
+        "most_late": max(mine),
+    }
+
+
+def thai_facts(results: Results) -> dict[str, Any]:
+    """Return the meaning of words in verdicts, and the late tasks by the spread of the run times."""
+    figures = thai_figures()
+    page = next(iter(results.values()))
+    spreads = {
+        "with no spread": results["spread of our run times: none"],
+        "with half of ours": results["spread of our run times: half"],
+        "with ours": page,
+    }
+    late = {
+        words: [show(result.row("Table 3", "late_tasks", STREAM, "", policy).ours, 1) for policy in (KNOWN, UNKNOWN)]
+        for words, result in spreads.items()
+    }
+    return {
+        "about_points": ABOUT.points,
+        "about_percent": ABOUT.percent,
+        "no_idle_percent": NO_IDLE_PERCENT,
+        "printed_late": [figures.approach(policy).late_tasks for policy in (KNOWN, UNKNOWN)],
+        "late_by_spread": late,
+        "n_fixed": len(figures.fixed),
+    }
+
+
+PAPER: Paper[ThaiOptions, ThaiRuns] = Paper(
+    key="thai",
     name="Thai et al.",
+    package=__package__,
+    options=ThaiOptions,
     runs_are="draws of the run times",
     n_runs=n_thai_runs,
     replay=thai_runs,
@@ -22,6 +205,7 @@ THAI: Paper[ThaiOptions, ThaiRuns] = Paper(
     findings=thai_findings,
     tables=TABLES,
     headline=TABLES[0],
+    facts=thai_facts,
     sensitivity=SENSITIVITY,
     pictures=PICTURES,
     stated=STATED,

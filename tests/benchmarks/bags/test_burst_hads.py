@@ -12,8 +12,8 @@ import pytest
 from spotbag.core.statistics import estimate, reduction_percent
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import replay_day
-from spotbag_papers.bags.burst_hads.facts import burst_hads_facts
-from spotbag_papers.bags.burst_hads.paper import BURST_HADS
+from spotbag_papers.bags.burst_hads.paper import PAPER as BURST_HADS
+from spotbag_papers.bags.burst_hads.paper import burst_hads_facts, difference_table, mean_of_all
 from spotbag_papers.bags.burst_hads.runs import (
     ALL,
     BOTH,
@@ -22,7 +22,6 @@ from spotbag_papers.bags.burst_hads.runs import (
     BurstHadsOptions,
     burst_hads_days,
 )
-from spotbag_papers.bags.burst_hads.sensitivity import difference_table, mean_of_all
 from spotbag_papers.bags.paper_days import (
     cost_usd,
     library_job,

@@ -13,10 +13,9 @@ from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import named_policy
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.schedules.schedule import Schedule
-from spotbag_papers.bags.hads.ed200_claims import percent_more
-from spotbag_papers.bags.hads.findings import range_of_three
+from spotbag_papers.bags.hads.claims import percent_more, range_of_three
 from spotbag_papers.bags.hads.first_cycle import FirstCycle, first_cycle
-from spotbag_papers.bags.hads.paper import HADS
+from spotbag_papers.bags.hads.paper import AS_READ, BY_ALGORITHM_1, HADS, SENSITIVITY
 from spotbag_papers.bags.hads.runs import (
     HadsDays,
     HadsOptions,
@@ -24,7 +23,6 @@ from spotbag_papers.bags.hads.runs import (
     price_difference_percent,
     spot_offers,
 )
-from spotbag_papers.bags.hads.sensitivity import AS_READ, BY_ALGORITHM_1, SENSITIVITY
 from spotbag_papers.bags.paper_days import (
     ENVIRONMENTS,
     Cell,

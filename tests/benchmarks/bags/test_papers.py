@@ -14,7 +14,7 @@ from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import replay_day
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE, RESUMED_WITH_TOO_MUCH
 from spotbag_papers.bags.burst_hads.runs import SCENARIOS as BURST_SCENARIOS
-from spotbag_papers.bags.hads.paper import HADS
+from spotbag_papers.bags.hads.paper import PAPER as HADS
 from spotbag_papers.bags.hads.runs import SCENARIOS, HadsOptions
 from spotbag_papers.bags.paper_days import (
     DayOptions,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spotbag_papers.bags.uniform_progress.job import Ran
-from spotbag_papers.bags.uniform_progress.paper import UNIFORM_PROGRESS
+from spotbag_papers.bags.uniform_progress.paper import PAPER as UNIFORM_PROGRESS
 from spotbag_papers.bags.uniform_progress.runs import (
     FIGURES,
     GREEDY,

@@ -29,7 +29,7 @@ from spotbag_papers.platforms.caron.assumptions import (
     replayed,
 )
 from spotbag_papers.platforms.caron.claims import Lower, caron_claims, compared, counted, in_general, median_percent
-from spotbag_papers.platforms.caron.paper import CARON
+from spotbag_papers.platforms.caron.paper import PAPER as CARON
 from spotbag_papers.platforms.caron.pictures import PICTURES
 from spotbag_papers.platforms.caron.runs import CaronRuns, Cell, Cells, n_caron_runs
 from spotbag_papers.platforms.caron.settings import (

@@ -28,9 +28,8 @@ from spotbag_papers.claims import Claim, count_verdicts
 from spotbag_papers.command import app
 from spotbag_papers.paper_pictures import PRINTED, prepare_pictures, write_pictures
 from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
-from spotbag_papers.streams.a2ha.claims import a2ha_claims
-from spotbag_papers.streams.a2ha.comparisons import same_hosts_difference, speedup_elasticity
-from spotbag_papers.streams.a2ha.paper import A2HA
+from spotbag_papers.streams.a2ha.claims import a2ha_claims, same_hosts_difference, speedup_elasticity
+from spotbag_papers.streams.a2ha.paper import PAPER as A2HA
 from spotbag_papers.streams.a2ha.pictures import PICTURES
 from spotbag_papers.streams.a2ha.printed import LONG_QUANTITIES, a2ha_figures
 from spotbag_papers.streams.a2ha.runs import (
