@@ -15,7 +15,7 @@ import numpy as np
 from spotbag.core.quantities import SECONDS_PER_HOUR, FloatArray
 from spotbag.core.text_files import write_text
 from spotbag.instances.bags.catalogue import CATALOGUES
-from spotbag.instances.bags.generator import Distribution, generate_instance
+from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.entries import Provenance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import STREAMS
@@ -23,140 +23,23 @@ from spotbag.instances.streams.entries import Application, Job, StreamVmType
 from spotbag.instances.streams.run_times import SequenceRunTimes
 from spotbag.instances.streams.stream import Stream
 
+from .data_files import drawn_bags
+
 GENERATOR = "python -m spotbag_papers.library_bags"
 
-PAPER_JOBS = {
-    # job: tasks, classes, seed, run time (min, mean, max) in s, memory (min, mean, max) in MB; HADS, Table 5
-    "J60": (60, 6, 60, (102, 198, 323), (2.85, 4.69, 12.20)),
-    "J80": (80, 6, 80, (103, 199, 322), (2.91, 4.71, 13.19)),
-    "J100": (100, 6, 100, (107, 190, 330), (2.81, 4.49, 10.86)),
-    "ED200": (200, 5, 200, (161, 211, 354), (153.74, 168.68, 177.77)),
-}
-PAPER_DEADLINES_S = {"hads": 2100, "burst-hads": 2700}
-PAPER_SOURCES = {
-    "hads": "HADS (Teylo et al. 2020), Tables 5-7",
-    "burst-hads": "Burst-HADS (Teylo et al. 2020), Tables II-III",
-}
 
-
-def paper_instances() -> Iterator[Instance]:
-    """Jobs of HADS and Burst-HADS, the same bags under the catalogue and deadline of each paper."""
-    for family, source in PAPER_SOURCES.items():
-        for job, (n_tasks, classes, seed, runtime, memory) in PAPER_JOBS.items():
-            yield generate_instance(
-                n_tasks,
-                name=f"{family}/{job}",
-                classes=classes,
-                runtime_s=Distribution("beta", runtime),
-                memory_mb=Distribution("beta", memory),
-                catalogue=family,
-                deadline_s=PAPER_DEADLINES_S[family],
-                d_spot_rule="paper",
-                goal="balanced",
-                seed=seed,
-                provenance=Provenance(
-                    source=source,
-                    notes=f"Generated: {n_tasks} tasks in {classes} classes whose run time on c3.large and memory have "
-                    "the printed minimum, mean and maximum; the run times themselves and their dependence on the VM "
-                    "type are not printed and are ours.",
-                    generator=GENERATOR,
-                    seed=seed,
-                ),
-            )
-
-
-def memory_instances() -> Iterator[Instance]:
-    """Bags whose memory binds: the tasks on the cores of a VM do not always fit together."""
-    catalogue = CATALOGUES["burst-hads"](3)[:3]
-    cases = {
-        "m10": (10, "uniform:512:3072", 10, "any"),
-        "m20": (20, "uniform:512:3072", 20, "any"),
-        "m30": (30, "uniform:512:3072", 30, "any"),
-        "never-two": (12, "uniform:2048:3072", 12, "no two tasks fit a VM of 3.75 GB together"),
-        "two-sizes": (24, "beta:512:1280:3072", 24, "few large tasks, many small ones"),
-    }
-    for name, (n_tasks, memory, seed, what) in cases.items():
-        vm_types = catalogue[:2] if name == "never-two" else catalogue
-        yield generate_instance(
-            n_tasks,
-            name=f"memory/{name}",
-            runtime_s="uniform:102:330",
-            memory_mb=memory,
-            catalogue=vm_types,
-            deadline_s=2700,
-            d_spot_rule="paper",
-            goal="balanced",
-            seed=seed,
-            provenance=Provenance(
-                source="spotbag",
-                notes=f"Generated: {n_tasks} distinct tasks of 0.5 to 3 GB ({what}) on VMs of Burst-HADS, Table II, "
-                "at most 3 of each type and market.",
-                generator=GENERATOR,
-                seed=seed,
-            ),
+def instances() -> Iterator[Instance]:
+    """Instances of the library that are generated, by ``library.toml``; others are written by hand."""
+    for name, given in drawn_bags(str(__package__), "library.toml").items():
+        seed, words, types = given["seed"], {"source": "spotbag", "notes": ""}, given.pop("types", None)
+        for key in ("source", "notes", "what", "kinds"):
+            words[key] = given.pop(key, words.get(key, ""))
+        provenance = Provenance(
+            source=words["source"], notes=words["notes"].format_map(given | words), generator=GENERATOR, seed=seed
         )
-
-
-def distinct_instances() -> Iterator[Instance]:
-    """Bags in which no two tasks are alike."""
-    for n_tasks, seed, limit in ((200, 3, 5), (1000, 1, 10)):
-        yield generate_instance(
-            n_tasks,
-            name=f"distinct/{n_tasks}",
-            distinct=True,
-            runtime_s="lognormal:900:0.6",
-            memory_mb="uniform:10:400",
-            limit=limit,
-            max_on_demand=40,
-            tightness=0.4,
-            d_spot_fraction=0.8,
-            goal="balanced",
-            seed=seed,
-            provenance=Provenance(
-                source="spotbag",
-                notes=f"Generated: {n_tasks} tasks with distinct run times on VMs of Burst-HADS, Table II, "
-                f"at most {limit} of each type and market.",
-                generator=GENERATOR,
-                seed=seed,
-            ),
-        )
-
-
-def everyday_instances() -> Iterator[Instance]:
-    """Bags of 60 to 1,000 tasks of minutes, where memory binds or VMs burst, in both markets."""
-    sizes = (60, 200, 1000)
-    heavy, light = "uniform:800:3500", "uniform:50:500"
-    cases = [
-        *((f"memory-bound/{n_tasks}", n_tasks, None, "memory", heavy) for n_tasks in sizes),
-        *((f"memory-bound/{n_tasks}-of-8", n_tasks, 8, "memory", heavy) for n_tasks in sizes),
-        ("bursting/60", 60, None, "burstable", light),
-        ("bursting/200", 200, None, "burstable", light),
-        ("bursting/200-heavy", 200, None, "burstable", heavy),
-    ]
-    for name, n_tasks, classes, catalogue, memory in cases:
-        limit = -(-n_tasks // 25)
-        kinds = "distinct tasks" if classes is None else f"tasks in {classes} classes"
-        yield generate_instance(
-            n_tasks,
-            name=name,
-            classes=classes,
-            runtime_s="uniform:60:900",
-            memory_mb=memory,
-            catalogue=catalogue,
-            limit=limit,
-            max_on_demand=None,
-            tightness=0.35,
-            d_spot_fraction=0.9,
-            goal="balanced",
-            seed=7,
-            provenance=Provenance(
-                source="spotbag",
-                notes=f"Generated: {n_tasks} {kinds} of 60 to 900 s on VMs like m5.large, c5.xlarge and "
-                f"{'r5.large' if catalogue == 'memory' else 't2.large'}, at most {limit} of each type and market.",
-                generator=GENERATOR,
-                seed=7,
-            ),
-        )
+        if types is not None:
+            given["catalogue"] = CATALOGUES[given["catalogue"]](given["limit"])[:types]
+        yield generate_instance(**{"max_on_demand": None, **given}, goal="balanced", name=name, provenance=provenance)
 
 
 _A2HA = (
@@ -234,17 +117,9 @@ def _test_suite_s() -> FloatArray:
     return seconds
 
 
-def library() -> Iterator[Instance]:
-    """Instances of the library that are generated; those without a generator in their provenance are written by hand."""
-    yield from paper_instances()
-    yield from memory_instances()
-    yield from distinct_instances()
-    yield from everyday_instances()
-
-
 def main(folder: str) -> None:
     """Write the instances and streams of the library that are generated below a folder."""
-    made = {instance.name: instance.to_text() for instance in library()}
+    made = {instance.name: instance.to_text() for instance in instances()}
     made |= {f"{STREAMS}/{stream.name}": stream.to_text() for stream in library_streams()}
     for name, text in made.items():
         path = Path(folder) / f"{name}.json"

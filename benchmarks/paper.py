@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from importlib import resources
-from string import Formatter
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from spotbag.core.json_documents import check_format, parse_json
 from spotbag.core.limits import LimitReached, Stop, stop_point
 from spotbag.core.processes import interruptible
-from spotbag.core.records import Record, validate_record
 from spotbag.core.workers import Workers
 
 from .claims import Claim
@@ -213,26 +209,3 @@ def compare(
     if limit.stopped():
         raise LimitReached
     return result
-
-
-_Document = TypeVar("_Document", bound=Record)
-
-
-def read_figures(model: type[_Document], package: str, name: str) -> _Document:
-    """Read a document of printed numbers that lies in a package."""
-    text = resources.files(package).joinpath(name).read_text(encoding="utf-8")
-    document = parse_json(text, name)
-    check_format(document, PUBLISHED_FORMAT, name)
-    return validate_record(model, document, name)
-
-
-def read_notes(package: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """Read the notes of a paper, which lie in its package, and put values in the place of their names.
-
-    A note is a paragraph; its lines become one. Where a value is None, there is nothing to say: the note is left out.
-    """
-    text = resources.files(package).joinpath("notes.md").read_text(encoding="utf-8")
-    missing = {name for name, value in values.items() if value is None}
-    for note in text.split("\n\n"):
-        if missing.isdisjoint(field for _, field, _, _ in Formatter().parse(note) if field):
-            yield " ".join(note.split()).format_map(values)

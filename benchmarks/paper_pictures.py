@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spotbag.charts.matplotlib_renderer import figure_bytes
 from spotbag.charts.matplotlib_renderer import new_figure as empty_figure
 from spotbag.core.errors import SpotbagError
-from spotbag.core.statistics import Estimate
 from spotbag.core.text_files import write_bytes
 
 from .paper_result import ComparisonRow
@@ -86,26 +85,45 @@ def write_pictures(
     return paths
 
 
-def new_figure(width_in: float, height_in: float, title: str) -> Figure:
-    """Make an empty figure with a title."""
+def panels(
+    width_in: float, height_in: float, title: str, rows: int = 1, columns: int = 1, **shared: bool
+) -> tuple[Figure, list[Axes]]:
+    """Make a figure with a title, and its empty panels."""
     figure = empty_figure(width_in, height_in)
     figure.suptitle(title, fontsize=12, fontweight="bold")
-    return figure
+    return figure, list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
 
 
-def rows_of(rows: Rows, table: str, quantity: str) -> list[ComparisonRow]:
-    """Rows of a quantity of a table."""
-    return [row for row in rows if (row.table, row.quantity) == (table, quantity)]
+def rows_of(rows: Rows, table: str, quantity: str, job: str | None = None) -> list[ComparisonRow]:
+    """Rows of a quantity of a table, of a job or of all."""
+    return [row for row in rows if (row.table, row.quantity) == (table, quantity) and job in (None, row.job)]
 
 
-def mean_or_nan(estimate: Estimate) -> float:
+def mean(row: ComparisonRow) -> float:
     """A mean to draw; nothing is drawn for none."""
-    return float("nan") if estimate.mean is None else estimate.mean
+    return float("nan") if row.ours.mean is None else row.ours.mean
 
 
-def half_or_0(estimate: Estimate) -> float:
-    """Half of an interval to draw."""
-    return estimate.half_width or 0.0
+def means(rows: Iterable[ComparisonRow]) -> list[float]:
+    """Means to draw."""
+    return list(map(mean, rows))
+
+
+def halves(rows: Iterable[ComparisonRow]) -> list[float]:
+    """Halves of intervals to draw."""
+    return [row.ours.half_width or 0.0 for row in rows]
+
+
+def number_above(axes: Axes, place: float, row: ComparisonRow, digits: int, size: float, shift: int = 0) -> None:
+    """Write a mean above its interval."""
+    axes.annotate(
+        f"{mean(row):,.{digits}f}",
+        (place, mean(row) + halves([row])[0]),
+        xytext=(shift, 4),
+        textcoords="offset points",
+        ha="center",
+        fontsize=size,
+    )
 
 
 def bare_frame(axes: Axes, title: str, label: str, grid: str = "both") -> None:
@@ -119,18 +137,24 @@ def bare_frame(axes: Axes, title: str, label: str, grid: str = "both") -> None:
 
 def legend_below(
     figure: Figure,
-    handles: Sequence[Artist],
-    labels: Sequence[str] | None = None,
+    of: Axes | Sequence[Artist],
     *,
     columns: int,
     title: str | None = None,
     size: float = 8.5,
+    last: tuple[str, ...] = (),
+    words: Mapping[str, str] | None = None,
 ) -> None:
-    """Explain below the panels what is drawn: by the labels of the handles themselves, if no others are given."""
-    named = [str(handle.get_label()) for handle in handles] if labels is None else labels
+    """Explain below the panels what is drawn: in one of them, or of some handles.
+
+    Labels that begin with some words come last; some labels stand for longer ones.
+    """
+    handles = list(of) if isinstance(of, Sequence) else of.get_legend_handles_labels()[0]
+    named = [(handle, str(handle.get_label())) for handle in handles]
+    labelled = sorted(named, key=lambda pair: pair[1].startswith(last))
     figure.legend(
-        handles,
-        named,
+        [handle for handle, _ in labelled],
+        [(words or {}).get(label, label) for _, label in labelled],
         title=title,
         title_fontsize=size,
         loc="outside lower center",

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from spotbag.core.limits import LimitReached, stop_point
-from spotbag.core.processes import interruptible
 from spotbag.core.text_tables import Column, Table
 
 from .claims import Claim, Found, show
@@ -276,17 +273,3 @@ def _line(cells: Iterable[str]) -> str:
 def markdown_table(table: Table) -> str:
     """Return a table in Markdown."""
     return "\n".join(markdown_lines(table.columns, table.rows))
-
-
-def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], words: int = 0) -> None:
-    """Print a table of numbers in Markdown, each row as soon as it is there; its first columns may hold words.
-
-    Ctrl-C ends the program: a row that it has cut short is not shown.
-    """
-    print(f"\n{title}\n", flush=True)
-    with interruptible() as limit, suppress(LimitReached):
-        for line in markdown_lines([Column(heading, place >= words) for place, heading in enumerate(headings)], rows):
-            stop_point()
-            print(line, flush=True)
-    if limit.stopped():
-        raise SystemExit(130)

@@ -40,6 +40,11 @@ class Estimate:
         """Upper end of the interval."""
         return None if self.mean is None or self.half_width is None else self.mean + self.half_width
 
+    def scaled(self, factor: float) -> Estimate:
+        """Estimate of a multiple of the mean."""
+        mean, half = (None if value is None else value * factor for value in (self.mean, self.half_width))
+        return Estimate(self.n, mean, half)
+
     def to_dict(self) -> dict[str, float | int | None]:
         """Estimate as JSON values."""
         return {"n": self.n, "mean": self.mean, "low": self.low, "high": self.high}
@@ -86,8 +91,12 @@ class Statistic:
         spread = estimate(self.influence)
         return Estimate(len(self.influence), self.value, spread.half_width)
 
+    def scaled(self, factor: float) -> Statistic:
+        """Return a multiple of the value."""
+        return Statistic(self.value * factor, tuple(each * factor for each in self.influence))
+
     def __neg__(self) -> Statistic:
-        return Statistic(-self.value, tuple(-each for each in self.influence))
+        return self.scaled(-1)
 
     def __sub__(self, other: Statistic) -> Statistic:
         pairs = zip(self.influence, other.influence, strict=True)

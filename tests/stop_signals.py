@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from spotbag_papers.paper_tables import print_table
+from spotbag_papers.measuring import print_table
 
 FIRST_S, LAST_S = 0.3, 4.0
 WARM_S, COLD_S = 1.0, 10.0

@@ -35,8 +35,8 @@ from spotbag.solvers.bags.pareto import FrontPoint, pareto_front
 from spotbag.solvers.bags.solve import solve
 from spotbag_papers.bags.hads.paper import PAPER as HADS
 from spotbag_papers.bags.hads.runs import HadsOptions
+from spotbag_papers.measuring import print_table
 from spotbag_papers.paper import compare
-from spotbag_papers.paper_tables import print_table
 
 _SLACK = 1 + 1e-9
 _LATEST_S = 3.0

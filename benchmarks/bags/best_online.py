@@ -11,9 +11,8 @@ how much of that of `on-time` is also that of the best policy on these days, whi
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -35,7 +34,8 @@ from spotbag.replay.engines import TERMINATED
 from spotbag.replay.policies import Given
 from spotbag.schedules.schedule import Schedule
 
-from ..paper_tables import print_table
+from ..claims import show
+from ..measuring import asked, print_table
 from .online_programme import LEFT, NOWHERE, THERE, OnlinePolicy, OnlineProblem, Seat
 
 STEP_S = 30
@@ -49,7 +49,7 @@ _USD_PER_HOUR = {
     "c4.xlarge": (0.0673, 0.199),
 }
 """Types of HADS, with their prices on both markets."""
-_SCENARIOS = ",".join(f"hads/sc{number}" for number in range(1, 6))
+_SCENARIOS = tuple(f"hads/sc{number}" for number in range(1, 6))
 _PUBLISHED = ("hads", "burst-hads")
 
 
@@ -280,16 +280,11 @@ def row(cell: Cell) -> list[str]:
         f"{cell.task.work_s:,}",
         f"{100 * bound_usd:.2f}",
         f"{100 * best.usd:.2f}",
-        *map(_cents, costs),
+        *(show(estimate([100 * usd for usd in of_policy]), 2) for of_policy in costs),
         *(f"{100 * regret / bound_usd:.0f}" for regret in regrets),
         f"{100 * regrets[0] / regrets[1]:.0f}",
         " ".join(late),
     ]
-
-
-def _cents(costs_usd: Sequence[float]) -> str:
-    found = estimate([100 * usd for usd in costs_usd])
-    return f"{found.mean:.2f} ± {found.half_width:.2f}"
 
 
 def plan_on(task: OneTask, offer: int) -> Schedule:
@@ -304,21 +299,15 @@ def plan_on(task: OneTask, offer: int) -> Schedule:
 
 def main() -> None:
     """Print the table."""
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--types", type=int, default=2, choices=range(1, len(_USD_PER_HOUR) + 1))
-    parser.add_argument("--work", default="600,1350")
-    parser.add_argument("--runs", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=7301)
-    parser.add_argument("--scenarios", default=_SCENARIOS)
-    parser.add_argument("--workers", type=int, default=1)
-    asked = parser.parse_args()
-    tasks = [OneTask(asked.types, int(work_s)) for work_s in asked.work.split(",")]
-    cells = [Cell(task, name, asked.runs, asked.seed) for task in tasks for name in asked.scenarios.split(",")]
+    given = asked(__doc__, types=2, work=(600, 1350), runs=300, seed=7301, scenarios=_SCENARIOS, workers=1)
+    if not 1 <= given.types <= len(_USD_PER_HOUR):
+        raise SystemExit(f"--types: {given.types} is not from 1 to {len(_USD_PER_HOUR)}")
+    tasks = [OneTask(given.types, work_s) for work_s in given.work]
+    cells = [Cell(task, name, given.runs, given.seed) for task in tasks for name in given.scenarios]
     names = ("best online", "on-time", *_PUBLISHED)
     headings = ["days", "work (s)", "bound", "best online", "replayed", *names[1:]]
     headings += [*(f"{name} %" for name in names), "unavoidable %", "late"]
-    print_table("mean cost (US cents), and regret", headings, each(row, cells, asked.workers), words=1)
+    print_table("mean cost (US cents), and regret", headings, each(row, cells, given.workers), words=1)
 
 
 if __name__ == "__main__":

@@ -7,19 +7,16 @@ all that a cloud does, its notice and its bills included. ``--days 60`` replays 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.clouds import CLOUDS, INTERRUPTION_KINDS, PAPERS, Cloud
-from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import PolicySummary, replay_days
-from spotbag.solvers.bags.solve import solve
 
 from ..claims import show
-from ..paper_tables import print_table
+from ..measuring import asked, print_table
+from .user_bags import planned
 
-_DAYS, _WORKERS = 1000, 2
 _BAGS = (("hads/J60", "greedy"), ("burst-hads/J60", "ils"))
 _SCENARIOS = ("burst-hads/sc5", "vms/shocks")
 _POLICIES = ("hads", "burst-hads", "rescue", "static")
@@ -34,8 +31,7 @@ def clouds() -> list[tuple[str, Cloud]]:
 def rows(days: int, workers: int) -> Iterator[Sequence[str]]:
     """Rows of the table, for each bag, scenario and cloud."""
     for name, method in _BAGS:
-        schedule = solve(library_instance(name), method, survive="none").schedule
-        assert schedule is not None
+        schedule = planned(name, method, survive="none")
         for scenario in _SCENARIOS:
             for called, cloud in clouds():
                 found = replay_days(schedule, _POLICIES, find_scenario(scenario), days, workers=workers, cloud=cloud)
@@ -48,15 +44,12 @@ def _cell(summary: PolicySummary) -> str:
     return f"{show(summary.cost_usd, 4)}; {show(summary.regret_usd, 4)}; {summary.misses:,}{never}"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--days", type=int, default=_DAYS, help="days of each bag and cloud")
-    parser.add_argument("--workers", type=int, default=_WORKERS, help="processes")
-    asked = parser.parse_args(arguments)
+    given = asked(__doc__, days=1000, workers=2)
     header = ("bag", "days", "cloud", *_POLICIES)
     title = "Policies on clouds: mean cost; what it is above the day's bound ($); days late (of them never done)"
-    print_table(title, header, rows(asked.days, asked.workers), words=len(header))
+    print_table(title, header, rows(given.days, given.workers), words=len(header))
 
 
 if __name__ == "__main__":

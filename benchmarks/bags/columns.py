@@ -14,7 +14,7 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.solvers.bags.solve import solve
 
-from ..paper_tables import print_table
+from ..measuring import print_table
 from .heuristics import bag
 
 _SECONDS = 20.0

@@ -6,7 +6,6 @@ also from the plan of the other paper. ``--days 60`` replays fewer.
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,13 +20,12 @@ from spotbag.solvers.bags.solve import solve
 from spotbag.traces.bags.lateness import CAUSES, cause_of_day
 
 from ..claims import show
-from ..paper_tables import print_table
+from ..measuring import asked, print_table
 
 AS_PRINTED = "hads"
 AS_READ = "hads+spare-time-spot"
 """HADS with spare time asked of all VMs, as Algorithm 7 is printed, and of spot VMs only."""
 
-_DAYS = 1000
 _WORKERS = 2
 _PLANS = (("hads", "greedy"), ("burst-hads", "ils"))
 """Families of instances, and the method of their plans."""
@@ -132,11 +130,9 @@ def price_cells(printed: PolicyMisses, read: PolicyMisses) -> list[str]:
     return cells
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description="How often policies miss the deadline, why, and what it costs.")
-    parser.add_argument("--days", type=int, default=_DAYS, help="days of each scenario")
-    n_days = parser.parse_args(arguments).days
+    n_days = asked(__doc__, days=1000).days
     scenarios = [name for name in SCENARIOS if name.startswith("hads/sc")]
     names = [name.removeprefix("hads/") for name in scenarios]
     rows: list[PolicyMisses] = []

@@ -8,7 +8,6 @@ is not asked where processes are killed.
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import subprocess
@@ -30,7 +29,7 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 from spotbag.traces.bags.execution import Execution
 
-from ..paper_tables import print_table
+from ..measuring import asked, print_table
 
 NUMBERS_OF_TASKS = (60, 300)
 HEADINGS = (
@@ -197,11 +196,8 @@ def _kill(vms: LocalVms, vm: str) -> None:
 def main() -> None:
     """Print the table."""
     executors = {"shell": shell_rows, "dask": dask_rows}
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--by", choices=executors, help="only what this one runs")
-    only = parser.parse_args().by
-    by = [rows_of for name, rows_of in executors.items() if only in (None, name)]
-    rows = (row for n_tasks in NUMBERS_OF_TASKS for rows_of in by for row in rows_of(n_tasks))
+    by = asked(__doc__, by=executors).by
+    rows = (row for n_tasks in NUMBERS_OF_TASKS for name in by for row in executors[name](n_tasks))
     print_table("plans that are run on one machine", HEADINGS, rows, words=2)
 
 

@@ -7,7 +7,6 @@ without reading, compiling and start-up; those of moves are of a processor.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
 
@@ -23,7 +22,7 @@ from spotbag.schedules.queues import Queue, queue_times
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 
-from ..paper_tables import print_table
+from ..measuring import asked, print_table
 
 
 def bag(n_tasks: int, limit: int, seed: int) -> Instance:
@@ -123,9 +122,7 @@ def main() -> None:
             move_rows,
         ),
     }
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--table", action="append", choices=list(tables), help="only this one")
-    chosen = parser.parse_args().table or list(tables)
+    chosen = asked(__doc__, table=tables).table
     solve(bag(60, 5, 0), "search")  # compiles
     solve(bag(60, 5, 0), "ils")
     solve(library_instance("memory/m10"), "search")

@@ -11,7 +11,7 @@ from spotbag.instances.library import library_instance, library_names
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.warm_up import warm_up
 
-from ..paper_tables import print_table
+from ..measuring import print_table
 
 _SECONDS = 60.0
 

@@ -6,7 +6,6 @@ warm. The times say something on an idle machine only.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +18,7 @@ from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.warm_up import warm_up
 
-from ..paper_tables import print_table
+from ..measuring import asked, print_table
 
 SIZES = (20, 200, 1_000, 10_000, 100_000)
 LIMITS_S = (0.05, 0.2, 1.0, 5.0, 20.0)
@@ -95,11 +94,7 @@ def rows(methods: Sequence[str], sizes: Sequence[int], limits_s: Sequence[float]
 
 def main() -> None:
     """Run as a command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
-    parser.add_argument("--limits", nargs="*", type=float, default=LIMITS_S)
-    given = parser.parse_args()
+    given = asked(__doc__, methods=tuple(METHODS), sizes=SIZES, limits=LIMITS_S)
     warm_up(given.methods)
     headings = ("tasks", "method", "limit (s)", "taken (s)", "too late (s)", "longest silence (s)", "gap (%)")
     print_table("time limits", headings, rows(given.methods, given.sizes, given.limits))

@@ -14,179 +14,135 @@ almost nothing. ``--free-first-hour`` leaves that hour free.
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from itertools import product
 from typing import NamedTuple
 
+from spotbag.core.statistics import Estimate
 from spotbag.core.workers import each
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.clouds import find_cloud
 from spotbag.replay.bags.policies.on_time import OnTime
-from spotbag.replay.bags.runs import replay_days
-from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.bags.solve import solve
+from spotbag.replay.bags.runs import Days, replay_days
 
-from ..paper_tables import print_table
-from .user_bags import USER_BAGS, named_bag
+from ..claims import show
+from ..measuring import asked, print_table
+from .user_bags import USER_BAGS, planned
 
 _PUBLISHED = ("hads", "burst-hads")
 _POLICIES = (*_PUBLISHED, "rescue", "on-time")
 _VARIANTS = ("on-time", *(f"on-time+{rule}" for rule in OnTime.rules))
-BAGS = ",".join(f"{paper}/{job}" for paper in ("hads", "burst-hads") for job in ("J60", "J80", "J100", "ED200"))
-_FEW_BAGS = "hads/J60,burst-hads/J80,hads/ED200"
-SCENARIOS = ",".join([f"hads/sc{number}" for number in range(1, 6)] + ["vms/stormy", "vms/shocks"])
+BAGS = tuple(f"{paper}/{job}" for paper in ("hads", "burst-hads") for job in ("J60", "J80", "J100", "ED200"))
+_FEW_BAGS = ("hads/J60", "burst-hads/J80", "hads/ED200")
+METHODS = ("auto", "greedy", "ils")
+SCENARIOS = (*(f"hads/sc{number}" for number in range(1, 6)), "vms/stormy", "vms/shocks")
 
 _AWS = find_cloud("aws-terminate")
 _TERMINATES = replace(_AWS, billing=replace(_AWS.billing, first_hour_free=False))
 
 
 class Cell(NamedTuple):
-    """A plan, the days that it meets, and the policies that answer."""
+    """A plan and the days that it meets, and of each policy its mean regret in percent and its late days."""
 
     bag: str
     method: str
     scenario: str
-    runs: int
-    seed: int
-    policies: Sequence[str]
-    free_first_hour: bool
+    regrets: list[Estimate]
+    late: list[int]
 
 
-class Regret(NamedTuple):
-    """Mean regret of a policy in percent of the mean bound, its half-width, and late days; None if all are late."""
-
-    percent: float | None
-    half_width: float | None
-    late: int
-
-    def __str__(self) -> str:
-        """Text of the regret in a table."""
-        if self.percent is None:
-            return ""
-        return f"{self.percent:.0f}" + ("" if self.half_width is None else f" ± {self.half_width:.0f}")
-
-
-@cache
-def planned(name: str, method: str) -> Schedule:
-    """Plan a bag."""
-    plan = solve(named_bag(name), method).schedule
-    assert plan is not None
-    return plan
-
-
-def regrets(cell: Cell) -> list[Regret]:
-    """Replay the days of a cell."""
-    cloud = (_AWS if cell.free_first_hour else _TERMINATES) if cell.scenario.startswith("vms/") else None
-    plan, scenario = planned(cell.bag, cell.method), find_scenario(cell.scenario)
-    days = replay_days(plan, cell.policies, scenario, cell.runs, seed=cell.seed, cloud=cloud)
+def regrets(days: Days) -> list[Estimate]:
+    """Mean regret of each policy in percent of the mean bound; none of one that is always late."""
     bounds = [bound for bound in days.bounds_usd if bound is not None]
-    percent = 100 / (sum(bounds) / len(bounds))
-    found = []
-    for summary in days.summaries():
-        mean, half_width = summary.regret_usd.mean, summary.regret_usd.half_width
-        found.append(
-            Regret(
-                None if mean is None else mean * percent,
-                None if half_width is None else half_width * percent,
-                summary.misses,
-            )
-        )
-    return found
+    return [summary.regret_usd.scaled(100 * len(bounds) / sum(bounds)) for summary in days.summaries()]
 
 
-def cells(arguments: argparse.Namespace, policies: Sequence[str]) -> Iterator[Cell]:
-    """Cells to replay."""
-    for name in arguments.bags.split(","):
-        for method in arguments.methods.split(","):
-            for where in arguments.scenarios.split(","):
-                yield Cell(name, method, where, arguments.runs, arguments.seed, policies, arguments.free_first_hour)
+def shown(regret: Estimate) -> str:
+    """Text of a regret in a table."""
+    return "" if regret.mean is None else show(regret, 0)
 
 
-def print_comparison(arguments: argparse.Namespace) -> None:
-    """Print the table of all policies, and how `on-time` does against the published ones."""
-    replayed = list(cells(arguments, _POLICIES))
-    found = list(each(regrets, replayed, arguments.workers))
-    if not arguments.summary:
-        rows = [
-            (cell.bag, cell.method, cell.scenario, *map(str, row), " ".join(str(entry.late) for entry in row))
-            for cell, row in zip(replayed, found, strict=True)
-        ]
+def _replayed(case: tuple[str, str, str, Sequence[str], Namespace]) -> Cell:
+    """Replay the days of a plan in a scenario under some policies."""
+    bag, method, scenario, policies, given = case
+    cloud = (_AWS if given.free_first_hour else _TERMINATES) if scenario.startswith("vms/") else None
+    plan = planned(bag, method)
+    days = replay_days(plan, policies, find_scenario(scenario), given.runs, seed=given.seed, cloud=cloud)
+    return Cell(bag, method, scenario, regrets(days), [summary.misses for summary in days.summaries()])
+
+
+def _cells(given: Namespace, policies: Sequence[str]) -> list[Cell]:
+    bags = given.bags or (_FEW_BAGS if given.ablation else BAGS)
+    bags = tuple(USER_BAGS) if bags == ("users",) else bags
+    return list(
+        each(_replayed, list(product(bags, given.methods, given.scenarios, [policies], [given])), given.workers)
+    )
+
+
+def _print_comparison(given: Namespace) -> None:
+    """Print the table of all policies, and the success of `on-time` against the published ones."""
+    cells = _cells(given, _POLICIES)
+    if not given.summary:
+        rows = [(*cell[:3], *map(shown, cell.regrets), " ".join(map(str, cell.late))) for cell in cells]
         headings = ("bag", "plan by", "days", *(f"{policy} %" for policy in _POLICIES), "late")
         print_table("regret over the clairvoyant bound", headings, rows, words=3)
-    regret_of: dict[tuple[str, str], dict[str, tuple[float, float]]] = {}
-    for cell, row in zip(replayed, found, strict=True):
-        published = [entry.percent for entry in row[: len(_PUBLISHED)] if entry.percent is not None]
-        ours = row[-1].percent
-        if published and ours is not None:
-            regret_of.setdefault((cell.bag, cell.method), {})[cell.scenario] = ours, min(published)
-    print_summary(regret_of)
-
-
-def print_summary(regret_of: Mapping[tuple[str, str], Mapping[str, tuple[float, float]]]) -> None:
-    """Print the regret of `on-time` beside that of the better published policy, and what part of it that is."""
-    scenarios = list(dict.fromkeys(scenario for of_plan in regret_of.values() for scenario in of_plan))
-    rows = [
-        (
-            *plan,
-            *(f"{of_plan[where][0]:.0f} / {of_plan[where][1]:.0f}" if where in of_plan else "" for where in scenarios),
-        )
-        for plan, of_plan in regret_of.items()
-    ]
-    headings = ("bag", "plan by", *(f"{where} %" for where in scenarios))
-    print_table("regret of on-time / of the better published policy", headings, rows, words=2)
+    of_plan: dict[tuple[str, str], dict[str, str]] = {}
     by_kind: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for (_, method), of_plan in regret_of.items():
-        for where, percent in of_plan.items():
-            by_kind.setdefault((method, where.partition("/")[0]), []).append(percent)
-    parts = []
-    for key, cells_of in by_kind.items():
-        ours, published = (sum(cell[side] for cell in cells_of) for side in (0, 1))
-        mean_part = sum(one / other for one, other in cells_of) / len(cells_of)
-        parts.append((*key, str(len(cells_of)), f"{ours / published:.2f}", f"{mean_part:.2f}"))
+    for cell in cells:
+        *published, _, ours = (regret.mean for regret in cell.regrets)
+        known = [percent for percent in published if percent is not None]
+        if known and ours is not None:
+            plan, kind = (cell.bag, cell.method), (cell.method, cell.scenario.partition("/")[0])
+            of_plan.setdefault(plan, {})[cell.scenario] = f"{ours:.0f} / {min(known):.0f}"
+            by_kind.setdefault(kind, []).append((ours, min(known)))
+    where = list(dict.fromkeys(scenario for found in of_plan.values() for scenario in found))
+    rows = [(*plan, *(found.get(scenario, "") for scenario in where)) for plan, found in of_plan.items()]
+    headings = ("bag", "plan by", *(f"{scenario} %" for scenario in where))
+    print_table("regret of on-time / of the better published policy", headings, rows, words=2)
     headings = ("plan by", "days of", "cells", "part of its mean regret", "mean part over the cells")
-    print_table("on-time against the better published policy", headings, parts, words=2)
+    print_table("on-time against the better published policy", headings, _parts(by_kind), words=2)
 
 
-def print_ablation(arguments: argparse.Namespace) -> None:
+def _parts(by_kind: Mapping[tuple[str, str], Sequence[tuple[float, float]]]) -> Iterator[Sequence[str]]:
+    """Part of the regret of the better published policy that `on-time` has, by who planned and the kind of days."""
+    for kind, pairs in by_kind.items():
+        ours, published = map(sum, zip(*pairs, strict=True))
+        mean_part = sum(one / other for one, other in pairs) / len(pairs)
+        yield *kind, str(len(pairs)), f"{ours / published:.2f}", f"{mean_part:.2f}"
+
+
+def _print_ablation(given: Namespace) -> None:
     """Print the mean regret with each ingredient left out."""
-    replayed = list(cells(arguments, _VARIANTS))
-    found = list(each(regrets, replayed, arguments.workers))
-    scenarios = list(dict.fromkeys(cell.scenario for cell in replayed))
+    cells = _cells(given, _VARIANTS)
     rows = []
     for number, variant in enumerate(_VARIANTS):
-        shown = []
-        for where in scenarios:
-            of_days = [row[number].percent for cell, row in zip(replayed, found, strict=True) if cell.scenario == where]
-            known = [percent for percent in of_days if percent is not None]
-            shown.append(f"{sum(known) / len(known):.0f}" if known else "")
-        rows.append((variant, *shown, str(sum(row[number].late for row in found))))
-    headings = ("policy", *(f"{where} %" for where in scenarios), "late")
+        means = []
+        for scenario in given.scenarios:
+            percents = [cell.regrets[number].mean for cell in cells if cell.scenario == scenario]
+            known = [percent for percent in percents if percent is not None]
+            means.append(f"{sum(known) / len(known):.0f}" if known else "")
+        rows.append((variant, *means, str(sum(cell.late[number] for cell in cells))))
+    headings = ("policy", *(f"{scenario} %" for scenario in given.scenarios), "late")
     print_table("mean regret over the clairvoyant bound", headings, rows, words=1)
 
 
 def main() -> None:
-    """Print the table."""
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=2)
-    parser.add_argument("--bags")
-    parser.add_argument("--methods", default="auto,greedy,ils")
-    parser.add_argument("--scenarios", default=SCENARIOS)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--summary", action="store_true")
-    parser.add_argument("--free-first-hour", action="store_true")
-    parser.add_argument("--ablation", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.bags == "users":
-        arguments.bags = ",".join(USER_BAGS)
-    arguments.bags = arguments.bags or (_FEW_BAGS if arguments.ablation else BAGS)
-    if arguments.ablation:
-        print_ablation(arguments)
-    else:
-        print_comparison(arguments)
+    """Print the tables."""
+    given = asked(
+        __doc__,
+        runs=50,
+        seed=2,
+        bags=(),
+        methods=METHODS,
+        scenarios=SCENARIOS,
+        workers=1,
+        summary=False,
+        free_first_hour=False,
+        ablation=False,
+    )
+    (_print_ablation if given.ablation else _print_comparison)(given)
 
 
 if __name__ == "__main__":

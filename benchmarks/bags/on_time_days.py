@@ -11,11 +11,11 @@ Also how many decisions the policy takes, and how many a second on one core, whi
 
 from __future__ import annotations
 
-import argparse
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -31,8 +31,9 @@ from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.record import trace_of
 from spotbag.replay.bags.state import ReplayState
 
-from ..paper_tables import print_table
-from .on_time import BAGS, SCENARIOS, planned
+from ..measuring import asked, print_table
+from .on_time import BAGS, METHODS, SCENARIOS
+from .user_bags import planned
 
 ADVERSARY = "adversary"
 _BLOCK = 25
@@ -54,34 +55,20 @@ class _Timed(OnTime):
         self.decisions += 1
 
 
-@dataclass
-class Case:
+class Case(NamedTuple):
     """A plan, and days that it meets."""
 
     bag: str
     method: str
     scenario: str
-    seed: int
     first: int
     days: int
+    seed: int
 
 
-@dataclass
-class Tally:
-    """Counts of replayed days, by outcome."""
-
-    days: int = 0
-    covered: int = 0
-    late_covered: int = 0
-    late_others: int = 0
-    faulted: int = 0
-    decisions: int = 0
-    seconds: float = 0.0
-
-    def add(self, other: Tally) -> None:
-        """Count others, too."""
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+Tally: TypeAlias = Counter[str]
+"""Numbers of replayed days by outcome: with a rescue (covered), late ones of these and of others, and those that the
+auditor faults; decisions, and their microseconds."""
 
 
 def judged(plan: ReplayPlan, day: Timeline, cloud: Cloud, law: object) -> tuple[Tally, list[int]]:
@@ -98,9 +85,8 @@ def judged(plan: ReplayPlan, day: Timeline, cloud: Cloud, law: object) -> tuple[
     outcome = replay.outcome()
     correct = audit(trace_of(replay.state, replay.day, cloud, outcome, 0)).correct
     late = not outcome.meets_deadline
-    found = Tally(
-        1, bool(covered), late and bool(covered), late and not covered, not correct, policy.decisions, policy.seconds
-    )
+    found = Counter(days=1, covered=bool(covered), faulted=not correct, decisions=policy.decisions)
+    found.update({"late covered" if covered else "late others": late, "microseconds": round(1e6 * policy.seconds)})
     return found, sorted(latest_s)
 
 
@@ -139,70 +125,43 @@ def tally(case: Case) -> Tally:
     if case.scenario == ADVERSARY:
         certificates = [certify(schedule, "one-type"), certify(schedule, "blackout")]
         number = 0
-        while total.days < case.days:
+        while total["days"] < case.days:
             rng = np.random.default_rng([case.seed, case.first, number])
             number += 1
             for found in adverse_days(plan, certificates, rng):
-                total.add(found)
+                total.update(found)
         return total
     drawn = find_scenario(case.scenario)
     cloud, law = find_cloud(getattr(drawn, "cloud", None) or PAPERS.name), getattr(drawn, "law", None)
     for day in range(case.first, case.first + case.days):
-        total.add(judged(plan, drawn.day(schedule.instance, case.seed, day), cloud, law)[0])
+        total.update(judged(plan, drawn.day(schedule.instance, case.seed, day), cloud, law)[0])
     return total
 
 
-def cases(arguments: argparse.Namespace) -> Iterator[Case]:
-    """Cases to replay."""
-    for bag in arguments.bags.split(","):
-        for method in arguments.methods.split(","):
-            for scenario in arguments.scenarios.split(","):
-                for first in range(0, arguments.days, _BLOCK):
-                    days = min(_BLOCK, arguments.days - first)
-                    yield Case(bag, method, scenario, arguments.seed, first, days)
-
-
-def main(given: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--days", type=int, default=50, help="of each bag, method and scenario")
-    parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--bags", default=BAGS)
-    parser.add_argument("--methods", default="auto,greedy,ils")
-    parser.add_argument("--scenarios", default=f"{SCENARIOS},{ADVERSARY}")
-    parser.add_argument("--workers", type=int, default=1)
-    arguments = parser.parse_args(given)
-    asked = list(cases(arguments))
-    by_row: dict[tuple[str, str], Tally] = {}
+    scenarios = (*SCENARIOS, ADVERSARY)
+    given = asked(__doc__, days=50, seed=3, bags=BAGS, methods=METHODS, scenarios=scenarios, workers=1)
+    blocks = [(first, min(_BLOCK, given.days - first)) for first in range(0, given.days, _BLOCK)]
+    places = product(given.bags, given.methods, given.scenarios, blocks)
+    cases = [Case(*where, *block, given.seed) for *where, block in places]
+    by_row: dict[tuple[str, str], Tally] = defaultdict(Tally)
     total = Tally()
-    for case, found in zip(asked, each(tally, asked, arguments.workers), strict=True):
-        kind = case.scenario if case.scenario == ADVERSARY else case.scenario.partition("/")[0]
-        by_row.setdefault((case.bag, kind), Tally()).add(found)
-        total.add(found)
+    for case, found in zip(cases, each(tally, cases, given.workers), strict=True):
+        by_row[case.bag, case.scenario.partition("/")[0]].update(found)
+        total.update(found)
+    numbers = ("days", "covered", "late covered", "late others", "faulted")
     rows = [
         (
             *key,
-            f"{row.days:,}",
-            f"{row.covered:,}",
-            f"{row.late_covered:,}",
-            f"{row.late_others:,}",
-            f"{row.faulted:,}",
-            f"{row.decisions / row.days:,.0f}",
-            f"{row.decisions / row.seconds:,.0f}" if row.seconds else "",
+            *(f"{row[name]:,}" for name in numbers),
+            f"{row['decisions'] / row['days']:,.0f}",
+            f"{1e6 * row['decisions'] / row['microseconds']:,.0f}" if row["microseconds"] else "",
         )
         for key, row in [*by_row.items(), (("all", ""), total)]
     ]
-    headings = (
-        "bag",
-        "days of",
-        "days",
-        "with a rescue at 0 s",
-        "late of these",
-        "late of others",
-        "faulted by the auditor",
-        "decisions a day",
-        "decisions a second",
-    )
+    found_in = ("with a rescue at 0 s", "late of these", "late of others", "faulted by the auditor")
+    headings = ("bag", "days of", "days", *found_in, "decisions a day", "decisions a second")
     print_table("days of on-time", headings, rows, words=2)
 
 

@@ -10,92 +10,74 @@ choose others.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 
-import numpy as np
-
-from spotbag.core.quantities import FloatArray
 from spotbag.core.statistics import estimate, reduction_percent
 from spotbag.core.workers import each
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
+from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan_choice import choose_plan
 from spotbag.replay.bags.runs import replay_days
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.bags.candidates import QUIET
-from spotbag.solvers.bags.solve import solve
 
-from ..paper_tables import print_table
+from ..claims import show
+from ..measuring import asked, print_table
+from .user_bags import planned
 
-_BAGS = "hads/J60,hads/J100,hads/ED200,burst-hads/J60,burst-hads/J80,burst-hads/J100"
-_SCENARIOS = "hads/sc1,hads/sc2,hads/sc4"
-_POLICIES = "hads,burst-hads,on-time"
-_OTHERS = {QUIET: "auto", "greedy": "greedy", "ils": "ils"}
+_OTHERS = {"quiet": "auto", "greedy": "greedy", "ils": "ils"}
 _PLANNING_S = 20.0
 
 
 def row(cell: tuple[str, str], days: int, seed: int, policies: Sequence[str]) -> Sequence[str]:
     """Choose plans of one bag for one scenario, and compare them."""
     name, where = cell
-    bag, scenario = library_instance(name), find_scenario(where)
-    for_policy = {policy: choose_plan(bag, scenario, policy, days, seed=seed) for policy in policies}
-    plans: dict[str, dict[str, Schedule]] = {"chosen": {}}
-    for policy, choice in for_policy.items():
-        assert choice.schedule is not None
-        plans["chosen"][policy] = choice.schedule
-    for other, method in _OTHERS.items():
-        plan = solve(bag, method, time_limit_s=_PLANNING_S).schedule
-        assert plan is not None
-        plans[other] = dict.fromkeys(policies, plan)
-    best = {label: _best(made, where, days, seed) for label, made in plans.items()}
-    chosen_policy, chosen, late = best["chosen"]
-    cells = [f"{_mean(chosen)} ({chosen_policy}, {plans['chosen'][chosen_policy].cost_usd:.4f})"]
-    lates = [late]
-    for other in _OTHERS:
-        policy, costs, late = best[other]
-        less = reduction_percent(chosen.tolist(), costs.tolist()).estimate
-        assert less.mean is not None
-        assert less.half_width is not None
-        cells += [f"{_mean(costs)} ({policy})", f"{less.mean:.1f} ± {less.half_width:.1f}"]
+    choices = {
+        policy: choose_plan(library_instance(name), find_scenario(where), policy, days, seed=seed).schedule
+        for policy in policies
+    }
+    chosen_plans = {policy: plan for policy, plan in choices.items() if plan is not None}
+    policy, chosen, *lates = _best(chosen_plans, where, days, seed)
+    cells = [f"{show(estimate(chosen), 4)} ({policy}, {chosen_plans[policy].cost_usd:.4f})"]
+    for method in _OTHERS.values():
+        plan = planned(name, method, time_limit_s=_PLANNING_S)
+        policy, costs, late = _best(dict.fromkeys(policies, plan), where, days, seed)
+        cells += [f"{show(estimate(costs), 4)} ({policy})", show(reduction_percent(chosen, costs).estimate, 1)]
         lates.append(late)
     return name, where, *cells, " ".join(map(str, lates))
 
 
-def _best(plans: dict[str, Schedule], where: str, days: int, seed: int) -> tuple[str, FloatArray, int]:
+def _best(plans: Mapping[str, Schedule], where: str, days: int, seed: int) -> tuple[str, list[float], int]:
     """The policy that is best for a plan made for it, its costs on the days of the report, and how many are late."""
-    on_some = {policy: _costs(plan, policy, where, days, seed + 1) for policy, plan in plans.items()}
-    policy = min(on_some, key=lambda policy: (on_some[policy][1], on_some[policy][0].mean()))
-    return policy, *_costs(plans[policy], policy, where, days, seed + 2)
 
+    def outcomes(policy: str, seed: int) -> tuple[DayOutcome, ...]:
+        return replay_days(plans[policy], [policy], find_scenario(where), days, seed=seed, bounds=False).outcomes[0]
 
-def _costs(plan: Schedule, policy: str, where: str, days: int, seed: int) -> tuple[FloatArray, int]:
-    outcomes = replay_days(plan, [policy], find_scenario(where), days, seed=seed, bounds=False).outcomes[0]
-    return np.array([day.cost_usd for day in outcomes]), sum(not day.meets_deadline for day in outcomes)
+    def late_and_dear(policy: str) -> tuple[int, float]:
+        some = outcomes(policy, seed + 1)
+        return sum(not day.meets_deadline for day in some), sum(day.cost_usd for day in some)
 
-
-def _mean(costs: FloatArray) -> str:
-    found = estimate(costs.tolist())
-    return f"{found.mean:.4f} ± {found.half_width:.4f}"
+    policy = min(plans, key=late_and_dear)
+    found = outcomes(policy, seed + 2)
+    return policy, [day.cost_usd for day in found], sum(not day.meets_deadline for day in found)
 
 
 def main() -> None:
     """Print the table."""
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--days", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--bags", default=_BAGS)
-    parser.add_argument("--scenarios", default=_SCENARIOS)
-    parser.add_argument("--policies", default=_POLICIES)
-    parser.add_argument("--workers", type=int, default=1)
-    arguments = parser.parse_args()
-    cells = [(bag, where) for bag in arguments.bags.split(",") for where in arguments.scenarios.split(",")]
-    work = partial(row, days=arguments.days, seed=arguments.seed, policies=arguments.policies.split(","))
-    found = list(each(work, cells, arguments.workers))
-    less = "less %"
-    headings = ("bag", "days", "chosen $", "quiet $", less, "greedy $", less, "ils $", less, "late")
+    given = asked(
+        __doc__,
+        days=200,
+        seed=3,
+        bags=("hads/J60", "hads/J100", "hads/ED200", "burst-hads/J60", "burst-hads/J80", "burst-hads/J100"),
+        scenarios=("hads/sc1", "hads/sc2", "hads/sc4"),
+        policies=("hads", "burst-hads", "on-time"),
+        workers=1,
+    )
+    work = partial(row, days=given.days, seed=given.seed, policies=given.policies)
+    headings = ("bag", "days", "chosen $", *(name for other in _OTHERS for name in (f"{other} $", "less %")), "late")
+    found = each(work, list(product(given.bags, given.scenarios)), given.workers)
     print_table("mean cost of plans, each under its best policy", headings, found, words=2)
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from spotbag.core.records import INTEGRAL, Record
 
-from ..paper import read_figures
+from ..data_files import read_figures
 from ..paper_result import Relation
 
 Share: TypeAlias = Literal["new", "idle", "busy", "resumed"]

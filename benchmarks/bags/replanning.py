@@ -3,11 +3,12 @@
 Bags of distinct tasks whose plan is being carried out; a VM with tasks is lost, and what is left is planned again, in a
 process that is warm. Each plan is compared with the better one of two long runs, and with the best plan known, which is
 the best of those two and of all others that are made here. The times say something on an idle machine only.
+``--seconds 4`` is for how long a state is planned at each limit, ``--long 3`` how long a long run is, ``--most 2000``
+how many tasks the largest bag has.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import time
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.warm_up import warm_up
 
-from ..paper_tables import print_table
+from ..measuring import asked, print_table
 
 SIZES = ((20, 2), (60, 1), (60, 3), (300, 8), (1_000, 7), (2_000, 40))
 """Tasks, and VMs of each offer at most: the plans of the bags have 4, 6, 14, 44, 41 and 121 VMs."""
@@ -109,15 +110,11 @@ def rows(
             )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=_SECONDS, help="for which each state is planned at each limit")
-    parser.add_argument("--long", type=float, default=_LONG_S, help="seconds of a long run")
-    parser.add_argument("--most", type=int, default=SIZES[-1][0], help="tasks of the largest bag")
-    asked = parser.parse_args(arguments)
+    given = asked(__doc__, seconds=_SECONDS, long=_LONG_S, most=SIZES[-1][0])
     warm_up(["search"])
-    sizes = [size for size in SIZES if size[0] <= asked.most]
+    sizes = [size for size in SIZES if size[0] <= given.most]
     header = (
         "tasks",
         "open",
@@ -131,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "99th percentile (ms)",
         "of the limit",
     )
-    print_table("Plans made again from a state", header, rows(sizes, LIMITS_S, asked.seconds, asked.long))
+    print_table("Plans made again from a state", header, rows(sizes, LIMITS_S, given.seconds, given.long))
 
 
 if __name__ == "__main__":

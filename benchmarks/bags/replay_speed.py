@@ -28,7 +28,7 @@ from spotbag.replay.bags.policies import find_policy, named_policy
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 
-from ..paper_tables import print_table
+from ..measuring import print_table
 from .uniform_progress.job import Job, day_of, drawn_trace
 
 _TASKS_A_VM = 20

@@ -9,7 +9,6 @@ takes fewer bags.
 
 from __future__ import annotations
 
-import argparse
 import random
 import time
 from collections import defaultdict
@@ -32,7 +31,7 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 
-from ..paper_tables import print_table
+from ..measuring import asked, print_table
 
 _POLICIES = ("rescue", "hads", "burst-hads", "static")
 _BAGS = {"promises": 200, "d-spot": 100}
@@ -237,11 +236,8 @@ def d_spot_rows(bags: int) -> Iterator[Sequence[str]]:
 
 def main() -> None:
     """Run as a command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--table", action="append", choices=list(_BAGS), help="only this one")
-    parser.add_argument("--bags", type=int, help="random bags")
-    given = parser.parse_args()
-    for name in given.table or list(_BAGS):
+    given = asked(__doc__, table=_BAGS, bags=0)
+    for name in given.table:
         bags = given.bags or _BAGS[name]
         if name == "promises":
             print_promises(bags)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any, get_args
 
@@ -18,7 +17,7 @@ from spotbag.schedules.method import Run
 from spotbag.solvers.bags.time_indexed_method import TimeIndexedOptions, time_indexed
 from spotbag.solvers.pyomo_model import Solver
 
-from ..paper_tables import print_table
+from ..measuring import asked, print_table
 
 _LIMIT_S = 60.0
 _TASKS = 5
@@ -69,9 +68,7 @@ def answer(instance: Instance, solver: Solver, limit_s: float = _LIMIT_S) -> tup
 
 def main() -> None:
     """Print how both solvers do on tiny bags, and on a bag whose times are longer and longer."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bags", type=int, default=200, help="tiny bags")
-    n_bags = parser.parse_args().bags
+    n_bags = asked(__doc__, bags=200).bags
     solvers: tuple[Solver, ...] = get_args(Solver)
     found = {solver: [answer(tiny_bag(seed), solver) for seed in range(n_bags)] for solver in solvers}
     alike = sum(

@@ -19,7 +19,7 @@ from spotbag.replay.platforms.policies import platform_policy
 from spotbag.replay.platforms.runs import platform_with_jobs
 from spotbag.solvers.platforms.bound import platform_bound
 
-from ..paper_tables import print_table
+from ..measuring import print_table
 
 if TYPE_CHECKING:
     from spotbag.instances.platforms.job_draws import JobSetKind

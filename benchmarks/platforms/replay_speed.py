@@ -17,7 +17,7 @@ from spotbag.replay.platforms.outcome import platform_trace
 from spotbag.replay.platforms.policies import platform_policy
 from spotbag.replay.platforms.runs import platform_with_jobs
 
-from ..paper_tables import print_table
+from ..measuring import print_table
 
 _POLICIES = ("money-saving", "time-saving", "time-saving+deadline")
 

@@ -12,7 +12,7 @@ from spotbag.instances.streams.stream_files import library_stream
 from spotbag.models.streams.paid_units import fewest_paid_units
 from spotbag.solvers.streams.paid_units import least_makespan_within
 
-from ..paper_tables import print_table
+from ..measuring import print_table
 from .a2ha.runs import run_times_s
 from .a2ha.settings import LONG_JOB, SHORT_JOBS
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from spotbag.models.streams.sizing import SizingProblem, TypeChoice, covering_of
 from spotbag.solvers.streams.sizing import SIZING_METHODS, size_job
 
-from ..paper_tables import print_table
+from ..measuring import print_table
 
 _REPEATS = 9
 

@@ -58,7 +58,10 @@ def fake_page(
         return options.seed
 
     paper: Paper[PaperOptions, int] = Paper(
+        key="fake",
         name="fake",
+        package=f"{pages.__package__}.systems.fake",
+        options=PaperOptions,
         runs_are="runs",
         n_runs=lambda options: options.runs,
         replay=replay,
@@ -81,12 +84,13 @@ def fake_page(
         notes=lambda runs: ["a note"],
         tables=(),
         headline=PaperTable("T", "A table", []),
+        facts=lambda results: {"word": word},
         sensitivity=Sensitivity(
             {"seed": lambda result: str(result.about["seed"])},
             lambda options: [Setting("seed", str(other.seed), other, environment) for other in others],
         ),
     )
-    return Page("fake", "systems.fake", paper, PaperOptions(seed=3), lambda results: {"word": word})
+    return Page(paper, PaperOptions(seed=3))
 
 
 def test_a_page_has_all_parts_in_their_order(docs: Path) -> None:
@@ -166,7 +170,7 @@ def test_other_assumptions_are_compared_with_as_many_runs(docs: Path) -> None:
 def test_the_index_counts_the_verdicts_that_stand_in_the_pages(docs: Path) -> None:
     page = fake_page([])
     write_page(page, docs)
-    other = dataclasses.replace(page, name="other")
+    other = dataclasses.replace(page, paper=dataclasses.replace(page.paper, key="other"))
     assert index_text(docs, [page, other]).splitlines()[-4:] == [
         "|---|---:|---:|---:|---:|---:|",
         "| [A paper](fake.md) | 1 | 1 | 0 | 1 | 1 |",

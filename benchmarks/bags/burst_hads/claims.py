@@ -8,7 +8,7 @@ from typing import Any
 from spotbag.core.statistics import Statistic, average, mean_of, ratio_of
 
 from ...claims import ABOUT, Case, Claim, Compare, about, above, below, exactly, numbers, span, spread, tally
-from ...statements import Statements
+from ...data_files import Statements
 from ..paper_days import Cell, cost_usd, makespan_s, none_late
 from ..printed import burst_hads_figures
 from .runs import SCENARIOS, WORST, BurstHadsDays, Pair

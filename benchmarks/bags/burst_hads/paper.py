@@ -9,7 +9,8 @@ from spotbag.core.statistics import mean_of
 from spotbag.core.text_tables import Column, Table
 
 from ...claims import ABOUT, is_below, show
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, read_notes
+from ...data_files import read_notes
+from ...paper import Change, Paper, Results, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult
 from ...paper_tables import markdown_table
 from ..paper_days import FROM_ALGORITHM_1, by_environment, cost_usd, environment_table, environments, fleets, makespan_s

@@ -29,8 +29,8 @@ from ...claims import (
     tally,
     together,
 )
+from ...data_files import Statements
 from ...paper_tables import Quantity
-from ...statements import Statements
 from ..paper_days import FROM_PRINTED_MAKESPAN, Cell, cost_usd, makespan_s, none_late
 from ..printed import PublishedHadsResult, PublishedShare, Share, hads_figures
 from .runs import (

@@ -8,7 +8,8 @@ from typing import Any
 from spotbag.instances.bags.scenarios import SCENARIOS
 from spotbag.instances.library import library_instance
 
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, read_notes
+from ...data_files import read_notes
+from ...paper import Change, Paper, Results, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult
 from ..paper_days import FROM_ALGORITHM_1, FROM_PRINTED_MAKESPAN, environment_table, environments, fleets, n_late_days
 from ..printed import HadsFigures, hads_figures

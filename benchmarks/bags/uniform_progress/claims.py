@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from spotbag.core.statistics import Statistic
 
 from ...claims import ABOUT, Case, Claim, about, above, below, exactly, spread, tally, with_intervals
-from ...statements import Statements
+from ...data_files import Statements
 from .runs import (
     FIGURES,
     GREEDY,

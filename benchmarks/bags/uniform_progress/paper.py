@@ -8,7 +8,8 @@ from operator import attrgetter
 from statistics import fmean
 
 from ...claims import ABOUT, show
-from ...paper import Paper, Sensitivity, Setting, changed, read_notes
+from ...data_files import read_notes
+from ...paper import Paper, Sensitivity, Setting, changed
 from ...paper_result import ComparisonRow, PublishedComparisonResult, row_of
 from ...paper_tables import Lead, PaperColumn, PaperTable, Quantity, measured
 from .claims import ABOUT_H, LEAST_TIMES, uniform_progress_claims, uniform_progress_findings

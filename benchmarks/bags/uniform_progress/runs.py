@@ -22,7 +22,8 @@ from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import GreedySpot, TimeSliced, UniformProgress
 from spotbag.replay.bags.policy import Policy
 
-from ...paper import OnRuns, PaperOptions, read_figures
+from ...data_files import read_figures
+from ...paper import OnRuns, PaperOptions
 from .job import Job, Ran, drawn_trace, optimum, ran, recorded_trace, replayed, sliced, windows
 
 ON_DEMAND, GREEDY, UNIFORM, OMNISCIENT = "on demand", "greedy-spot", "uniform-progress", "omniscient"

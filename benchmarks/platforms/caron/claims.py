@@ -12,7 +12,7 @@ from spotbag.core.statistics import mean_of
 from spotbag.instances.platforms.job_draws import JobSetKind
 
 from ...claims import Case, Claim, Verdict, all_hold, exactly, is_below, tally, verdict_in_words
-from ...statements import Statements
+from ...data_files import Statements
 from .assumptions import ROUND_ROBIN
 from .runs import CaronRuns, Cell, Cells
 from .settings import BY_DEADLINE, FASTEST, METRICS, MONEY, PATIENT, SETS, THEIRS, TIME, UNDISPLACED

@@ -12,7 +12,8 @@ from typing import Any
 from spotbag.core.statistics import estimate
 from spotbag.instances.platforms.job_draws import JobSetKind
 
-from ...paper import Change, Paper, Results, Sensitivity, changed, read_notes
+from ...data_files import read_notes
+from ...paper import Change, Paper, Results, Sensitivity, changed
 from ...paper import Setting as Replayed
 from ...paper_result import PublishedComparisonResult
 from .assumptions import ROUND_ROBIN, Assumptions

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from spotbag.instances.platforms.job_draws import JobSetKind
 
 from ...claims import is_below
-from ...paper_pictures import Pictures, Rows, bare_frame, half_or_0, legend_below, mean_or_nan, new_figure, rows_of
+from ...paper_pictures import Pictures, Rows, bare_frame, halves, legend_below, mean, means, panels, rows_of
 from ...paper_result import ComparisonRow
 from .assumptions import ROUND_ROBIN
 from .claims import Comparison
@@ -43,6 +44,12 @@ FIGURE_NUMBERS: dict[tuple[JobSetKind, str], str] = {
 }
 """Figures of the paper; those of big jobs are not shown in it."""
 
+_SET_TITLES: dict[JobSetKind, str] = {
+    "mixed": "Figs 2 to 4: mixed jobs",
+    "small": "Figs 5 to 7: small jobs",
+    "big": "big jobs (text; no figure)",
+}
+
 _LOOKS: dict[str, dict[str, Any]] = {
     CHEAPEST: {"color": "#8DB6DE", "marker": "v", "linestyle": ":"},
     FASTEST: {"color": "#F0BE85", "marker": "^", "linestyle": ":", "markersize": 9},
@@ -73,27 +80,19 @@ def _n_jobs(row: ComparisonRow) -> int:
 
 def _line(rows: Rows, table: str, kind: str, policy: str, quantity: str) -> list[ComparisonRow]:
     """Rows of a quantity over the number of jobs."""
-    found = [row for row in rows_of(rows, table, quantity) if (row.job, row.policy) == (kind, policy)]
-    return sorted(found, key=_n_jobs)
+    return sorted((row for row in rows_of(rows, table, quantity, kind) if row.policy == policy), key=_n_jobs)
 
 
 def _set(kind: JobSetKind, rows: Rows) -> Figure:
     """Cost, execution time and delay of a set over the number of jobs."""
-    from matplotlib.ticker import LogLocator
-
-    numbers = [FIGURE_NUMBERS[kind, metric] for metric in METRICS if (kind, metric) in FIGURE_NUMBERS]
-    title = f"{numbers[0]} to {numbers[-1].split()[1]}: {kind} jobs" if numbers else f"{kind} jobs (text; no figure)"
-    if kind == "small":
-        title = "Figs 5 to 7: small jobs"
-    figure = new_figure(14, 5, title.replace("Fig. 2 to", "Figs 2 to"))
-    panels: Sequence[Axes] = figure.subplots(1, len(METRICS))
-    for axes, metric in zip(panels, METRICS, strict=True):
+    figure, all_axes = panels(14, 5, _SET_TITLES[kind], 1, len(METRICS))
+    for axes, metric in zip(all_axes, METRICS, strict=True):
         for policy, look in _LOOKS.items():
             line = _line(rows, FIGURES, kind, policy, metric)
             axes.errorbar(
-                [_n_jobs(row) for row in line],
-                [mean_or_nan(row.ours) for row in line],
-                yerr=[half_or_0(row.ours) for row in line],
+                list(map(_n_jobs, line)),
+                means(line),
+                halves(line),
                 capsize=2.5,
                 elinewidth=0.9,
                 label=_LABELS.get(policy, policy),
@@ -101,36 +100,37 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
             )
         if metric == "cost":
             _draw_bound(axes, rows, kind)
-        ticks = [_n_jobs(row) for row in line]
+        ticks = list(map(_n_jobs, line))
         axes.set_xscale("log")
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
         axes.minorticks_off()
         axes.set_xlabel("jobs")
         where = FIGURE_NUMBERS.get((kind, metric))
         bare_frame(axes, f"{where}: {_TITLE[metric]}" if where else _TITLE[metric], _LABEL[metric])
-        means = [mean_or_nan(row.ours) for row in rows_of(rows, FIGURES, metric) if row.job == kind]
-        if min(means) > 0:
-            axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(_plainly)
-            axes.yaxis.set_minor_formatter("")
-            if max(means) < _FEW_DECADES * min(means):
-                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        elif max(means) > 10 * _LINEAR_TO[metric]:
-            _grow(axes, _LINEAR_TO[metric])
-            axes.set_ylim(top=2 * max(means))
-        else:
-            axes.set_ylim(bottom=0)
-    handles, labels = panels[0].get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda place: (labels[place] == _SAVED, place))
-    legend_below(
-        figure,
-        [handles[place] for place in order],
-        [labels[place] for place in order],
-        title=f"mean of {line[0].ours.n} draws, bars: 95 % interval; saved at most: lower bounds of "
-        f"{_line(rows, GAPS, kind, MONEY, 'cost')[0].ours.n} of them (cost with no more delay)",
-        columns=7,
+        _scale(axes, means(rows_of(rows, FIGURES, metric, kind)), _LINEAR_TO[metric])
+    title = (
+        f"mean of {line[0].ours.n} draws, bars: 95 % interval; saved at most: lower bounds of "
+        f"{_line(rows, GAPS, kind, MONEY, 'cost')[0].ours.n} of them (cost with no more delay)"
     )
+    legend_below(figure, all_axes[0], columns=7, title=title, last=(_SAVED,))
     return figure
+
+
+def _scale(axes: Axes, values: Sequence[float], linear_to: float) -> None:
+    """Let the axis at the left have logarithms, if that helps."""
+    from matplotlib.ticker import LogLocator
+
+    if min(values) > 0:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(_plainly)
+        axes.yaxis.set_minor_formatter("")
+        if max(values) < _FEW_DECADES * min(values):
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    elif max(values) > 10 * linear_to:
+        _grow(axes, linear_to)
+        axes.set_ylim(top=2 * max(values))
+    else:
+        axes.set_ylim(bottom=0)
 
 
 def _draw_bound(axes: Axes, rows: Rows, kind: JobSetKind) -> None:
@@ -138,11 +138,10 @@ def _draw_bound(axes: Axes, rows: Rows, kind: JobSetKind) -> None:
 
     Bounds are of few draws: the share that could be saved is theirs, the rest is of all draws.
     """
-    gaps = {_n_jobs(row): mean_or_nan(row.ours) for row in _line(rows, GAPS, kind, MONEY, "cost_gap_percent")}
-    means = {_n_jobs(row): mean_or_nan(row.ours) for row in _line(rows, FIGURES, kind, MONEY, "cost")}
-    numbers = [number for number, gap in gaps.items() if gap < _SAYS_NOTHING]
-    least = [means[number] * (1 - gaps[number] / 100) for number in numbers]
-    axes.plot(numbers, least, label=_SAVED, marker=".", **_BOUND_LOOK)
+    gaps = {_n_jobs(row): mean(row) for row in _line(rows, GAPS, kind, MONEY, "cost_gap_percent")}
+    costs = {_n_jobs(row): mean(row) for row in _line(rows, FIGURES, kind, MONEY, "cost")}
+    least = {number: costs[number] * (1 - gap / 100) for number, gap in gaps.items() if gap < _SAYS_NOTHING}
+    axes.plot(list(least), list(least.values()), label=_SAVED, marker=".", **_BOUND_LOOK)
 
 
 def _grow(axes: Axes, linear_to: float) -> None:
@@ -159,16 +158,14 @@ def _plainly(value: float, _: float) -> str:
 def _frontiers(rows: Rows) -> Figure:
     """Cost against delay of all policies, above the line that no schedule can get below."""
     found = [row for row in rows if row.table == FRONTIER]
-    number = _n_jobs(found[0])
-    figure = new_figure(14, 5, f"Cost against delay, one draw of {number} jobs: no schedule lies in the grey")
-    panels: Sequence[Axes] = figure.subplots(1, len(SETS))
-    for axes, kind in zip(panels, SETS, strict=True):
-        values = {(row.policy, row.quantity): mean_or_nan(row.ours) for row in found if row.job == kind}
+    title = f"Cost against delay, one draw of {_n_jobs(found[0])} jobs: no schedule lies in the grey"
+    figure, all_axes = panels(14, 5, title, 1, len(SETS))
+    for axes, kind in zip(all_axes, SETS, strict=True):
+        values = {(row.policy, row.quantity): mean(row) for row in found if row.job == kind}
         line = [policy for policy, quantity in values if quantity == "cost" and policy.startswith(BOUND)]
         costs = [values[policy, "cost"] for policy in line]
         delays = [values[policy, "delay_h"] for policy in line]
-        ends = [values[policy, "cost"] for policy in POLICIES]
-        most = 2 * max(*costs, *ends)
+        most = 2 * max(*costs, *(values[policy, "cost"] for policy in POLICIES))
         # What holds up to a cost holds for all that cost less, down to the cost before.
         line_x, line_y = [*costs, costs[-1]], [*delays, 0.0]
         axes.plot(line_x, line_y, drawstyle="steps-pre", label="least delay for the cost", **_BOUND_LOOK)
@@ -194,8 +191,7 @@ def _frontiers(rows: Rows) -> Figure:
         axes.set_xlabel(_LABEL["cost"])
         _grow(axes, 0.1)
         axes.set_ylim(0, 2 * top or 1.0)
-    handles, labels = panels[0].get_legend_handles_labels()
-    legend_below(figure, handles, labels, columns=7)
+    legend_below(figure, all_axes[0], columns=7)
     return figure
 
 
@@ -219,29 +215,29 @@ def _grid(rows: Rows) -> Figure:
     ends = {row.scenario.rpartition(" ")[2] for row in cells}
     ranges = [(low, high) for low, high in GRID_BUDGETS if f"{low:g}-{high:g}" in ends]
     lines = [(number, budgets) for number in numbers for budgets in ranges]
-    figure = new_figure(13, 2 + 0.7 * len(lines), "Against round robin, by what is not printed (A left, B right)")
-    panels = figure.subplots(len(SETS), len(METRICS), sharex=True, sharey=True)
-    for kind, row_of_panels in zip(SETS, panels, strict=True):
-        for metric, axes in zip(METRICS, row_of_panels, strict=True):
-            for x, processors in enumerate(sizes):
-                for y, (number, budgets) in enumerate(lines):
-                    name = grid_name(Setting(kind, number, processors, budgets))
-                    for half, (policy, letter) in enumerate(zip(THEIRS, "AB", strict=True)):
-                        colour = _VERDICTS[verdict[kind, name, policy, f"{metric}_less"]]
-                        corner = (x - 0.45 + 0.45 * half, y - 0.42)
-                        axes.add_patch(Rectangle(corner, 0.45, 0.84, facecolor=colour, edgecolor="#777777"))
-                        axes.text(corner[0] + 0.225, y, letter, ha="center", va="center", fontsize=7)
-            axes.set_title(f"{kind} jobs, {_TITLE[metric]}", fontsize=10)
-            axes.set_xlim(-0.6, len(sizes) - 0.4)
-            axes.set_ylim(-0.6, len(lines) - 0.4)
-            axes.set_xticks(range(len(sizes)), [str(processors) for processors in sizes])
-            names = [f"{number} jobs, {low:g} to {high:g}" for number, (low, high) in lines]
-            axes.set_yticks(range(len(lines)), names, fontsize=8)
-            axes.tick_params(length=0)
-            axes.spines[:].set_visible(False)
-    for axes in panels[-1]:
+    title = "Against round robin, by what is not printed (A left, B right)"
+    shape = len(SETS), len(METRICS)
+    figure, all_axes = panels(13, 2 + 0.7 * len(lines), title, *shape, sharex=True, sharey=True)
+    for axes, (kind, metric) in zip(all_axes, product(SETS, METRICS), strict=True):
+        for x, processors in enumerate(sizes):
+            for y, (number, budgets) in enumerate(lines):
+                name = grid_name(Setting(kind, number, processors, budgets))
+                for half, (policy, letter) in enumerate(zip(THEIRS, "AB", strict=True)):
+                    colour = _VERDICTS[verdict[kind, name, policy, f"{metric}_less"]]
+                    corner = (x - 0.45 + 0.45 * half, y - 0.42)
+                    axes.add_patch(Rectangle(corner, 0.45, 0.84, facecolor=colour, edgecolor="#777777"))
+                    axes.text(corner[0] + 0.225, y, letter, ha="center", va="center", fontsize=7)
+        axes.set_title(f"{kind} jobs, {_TITLE[metric]}", fontsize=10)
+        axes.set_xlim(-0.6, len(sizes) - 0.4)
+        axes.set_ylim(-0.6, len(lines) - 0.4)
+        axes.set_xticks(range(len(sizes)), [str(processors) for processors in sizes])
+        names = [f"{number} jobs, {low:g} to {high:g}" for number, (low, high) in lines]
+        axes.set_yticks(range(len(lines)), names, fontsize=8)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+    for axes in all_axes[-len(METRICS) :]:
         axes.set_xlabel("processors of each cluster")
-    for axes in panels[:, 0]:
+    for axes in all_axes[:: len(METRICS)]:
         axes.set_ylabel("jobs, budget for a\nprocessor-minute (units)")
     handles = [
         Patch(facecolor=colour, edgecolor="#777777", label=_VERDICT_LABELS[name]) for name, colour in _VERDICTS.items()
@@ -268,36 +264,21 @@ _TREE_LINES = {
 def _trees(rows: Rows) -> Figure:
     """Messages over the number of children, for each number of resources."""
     names = list(dict.fromkeys(row.job for row in rows if row.table == TREES))
-    figure = new_figure(11, 4.6, "Trees of agents above the same resources: what a placement takes")
-    panels: Sequence[Axes] = figure.subplots(1, len(names), sharey=True)
-    for axes, name in zip(panels, names, strict=True):
-        found = {
-            quantity: [mean_or_nan(row.ours) for row in rows_of(rows, TREES, quantity) if row.job == name]
-            for quantity in (*_TREE_LINES, "children", "depth")
-        }
+    title = "Trees of agents above the same resources: what a placement takes"
+    figure, all_axes = panels(11, 4.6, title, 1, len(names), sharey=True)
+    for axes, name in zip(all_axes, names, strict=True):
+        children, depths = (means(rows_of(rows, TREES, quantity, name)) for quantity in ("children", "depth"))
         for quantity, (label, colour, marker) in _TREE_LINES.items():
-            axes.plot(
-                found["children"],
-                found[quantity],
-                color=colour,
-                marker=marker,
-                markersize=6,
-                linestyle=":" if quantity == "mn" else "-",
-                label=label,
-            )
+            look = {"color": colour, "marker": marker, "linestyle": ":" if quantity == "mn" else "-"}
+            axes.plot(children, means(rows_of(rows, TREES, quantity, name)), markersize=6, label=label, **look)
         axes.set_xscale("log")
         axes.set_yscale("log")
-        ticks = [
-            f"{children:.0f}\n(m = {depth:.0f})"
-            for children, depth in zip(found["children"], found["depth"], strict=True)
-        ]
-        axes.set_xticks(found["children"], ticks)
+        axes.set_xticks(children, [f"{n:.0f}\n(m = {m:.0f})" for n, m in zip(children, depths, strict=True)])
         axes.minorticks_off()
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.set_xlabel("most children of an agent, n, and levels of agents, m")
-        bare_frame(axes, name, "messages, answers" if axes is panels[0] else "")
-    handles, labels = panels[0].get_legend_handles_labels()
-    legend_below(figure, handles, labels, columns=4)
+        bare_frame(axes, name, "messages, answers" if axes is all_axes[0] else "")
+    legend_below(figure, all_axes[0], columns=4)
     return figure
 
 

@@ -34,7 +34,7 @@ from ...claims import (
     verdict_in_words,
     with_intervals,
 )
-from ...statements import Statements
+from ...data_files import Statements
 from .printed import LONG_QUANTITIES, USABLE_S, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
 from .runs import (
     AT_THE_START,

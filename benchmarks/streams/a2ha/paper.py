@@ -11,7 +11,8 @@ from spotbag.instances.streams.draws import draw_jobs
 from spotbag.instances.streams.stream_files import library_stream
 
 from ...claims import span
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, read_notes
+from ...data_files import read_notes
+from ...paper import Change, Paper, Results, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult
 from .claims import a2ha_claims, a2ha_findings
 from .pictures import PICTURES

@@ -9,7 +9,7 @@ from pydantic import Field
 from spotbag.core.records import INTEGRAL, Record
 from spotbag.models.streams.paid_units import hosts_by_formula
 
-from ...paper import read_figures
+from ...data_files import read_figures
 
 LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]
 LONG_QUANTITIES: tuple[LongQuantity, ...] = ("hosts", "wall_h", "speedup", "payment_h")

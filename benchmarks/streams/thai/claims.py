@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...claims import ABOUT, Case, Claim, Compare, about, above, below, exactly, span, tally, together
-from ...statements import Statements
+from ...data_files import Statements
 from .printed import QUANTITIES, Quantity, thai_figures
 from .runs import XLARGE, Metric, ThaiRuns, cost_usd, idle_s, late_s, late_tasks, types_used
 from .settings import EXAMPLE_FRACTION, KNOWN, UNKNOWN

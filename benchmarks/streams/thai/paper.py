@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...claims import ABOUT, show
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, read_notes
+from ...data_files import read_notes
+from ...paper import Change, Paper, Results, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult
 from .claims import NO_IDLE_PERCENT, thai_claims, thai_findings
 from .pictures import PICTURES

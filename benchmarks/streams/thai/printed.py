@@ -9,7 +9,7 @@ from pydantic import Field
 from spotbag.core.records import INTEGRAL, Record
 from spotbag.replay.streams.outcome import violation_cost_usd
 
-from ...paper import read_figures
+from ...data_files import read_figures
 from ...paper_result import Relation
 
 Quantity: TypeAlias = Literal["cost_usd", "late_tasks", "violation_cost_usd"]

@@ -15,7 +15,8 @@ from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.schedules.schedule import Schedule
 from spotbag_papers.bags.hads.claims import percent_more, range_of_three
 from spotbag_papers.bags.hads.first_cycle import FirstCycle, first_cycle
-from spotbag_papers.bags.hads.paper import AS_READ, BY_ALGORITHM_1, HADS, SENSITIVITY
+from spotbag_papers.bags.hads.paper import AS_READ, BY_ALGORITHM_1, SENSITIVITY
+from spotbag_papers.bags.hads.paper import PAPER as HADS
 from spotbag_papers.bags.hads.runs import (
     HadsDays,
     HadsOptions,

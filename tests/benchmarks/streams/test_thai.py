@@ -24,7 +24,8 @@ from spotbag_papers.paper import compare
 from spotbag_papers.paper_pictures import prepare_pictures, rows_of, write_pictures
 from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
 from spotbag_papers.streams.thai.claims import thai_claims
-from spotbag_papers.streams.thai.paper import SENSITIVITY, THAI, work_percent
+from spotbag_papers.streams.thai.paper import PAPER as THAI
+from spotbag_papers.streams.thai.paper import SENSITIVITY, work_percent
 from spotbag_papers.streams.thai.pictures import PICTURES
 from spotbag_papers.streams.thai.printed import thai_figures
 from spotbag_papers.streams.thai.runs import (

@@ -29,7 +29,7 @@ from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
-from spotbag_papers.bags.on_time import planned
+from spotbag_papers.bags.user_bags import planned
 from tests.helpers.back_ends import RULE_POLICIES, random_meeting, random_replay_plan
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak_of

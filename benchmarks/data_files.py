@@ -1,0 +1,92 @@
+"""Data that lie beside the code of a paper: printed figures, notes, statements, bags that are drawn."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from string import Formatter
+from typing import Any, Literal, TypeVar
+
+from spotbag.core.json_documents import check_format, parse_json
+from spotbag.core.records import Record, validate_record
+
+from .claims import Case, Claim, Ours, Verdict, claim
+
+PUBLISHED_FORMAT: Literal["spotbag.published-figures/1"] = "spotbag.published-figures/1"
+
+
+def read_text(package: str, name: str) -> str:
+    """Read a file of a package."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def read_toml(package: str, name: str) -> dict[str, Any]:
+    """Read a TOML file of a package."""
+    return tomllib.loads(read_text(package, name))
+
+
+def drawn_bags(package: str, name: str) -> dict[str, dict[str, Any]]:
+    """Read what bags are drawn by: each bag of a group in each of its families."""
+    found = {}
+    for group in read_toml(package, name)["groups"]:
+        families, bags = group.pop("families"), group.pop("bags")
+        found |= {
+            f"{family}/{bag}": group | of_all | own for family, of_all in families.items() for bag, own in bags.items()
+        }
+    return found
+
+
+_Document = TypeVar("_Document", bound=Record)
+
+
+def read_figures(model: type[_Document], package: str, name: str) -> _Document:
+    """Read a document of printed numbers that lies in a package."""
+    document = parse_json(read_text(package, name), name)
+    check_format(document, PUBLISHED_FORMAT, name)
+    return validate_record(model, document, name)
+
+
+def read_notes(package: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """Read the notes of a paper, which lie in its package, and put values in the place of their names.
+
+    A note is a paragraph; its lines become one. Where a value is None, there is nothing to say: the note is left out.
+    """
+    missing = {name for name, value in values.items() if value is None}
+    for note in read_text(package, "notes.md").split("\n\n"):
+        if missing.isdisjoint(field for _, field, _, _ in Formatter().parse(note) if field):
+            yield " ".join(note.split()).format_map(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """The statements of a paper: their words stand in its ``statements.toml``, in order; its code judges them by name.
+
+    A table has the arguments of `claim`: what is said (``says``), ``where``, what the paper prints (``printed``), the
+    reason if it does not hold (``why``), what decides it and is not printed (``unprinted``), what else is to be known
+    (``note``), whether it is said of ``most`` comparisons only, and whether it is ``fitted`` or ``arithmetic``. Names
+    in braces are put in by the code.
+
+    Attributes
+    ----------
+    texts : mapping of str to mapping
+        What is said of each, by its name.
+    """
+
+    texts: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, package: str) -> Statements:
+        """Read the statements that lie in a package."""
+        return cls(read_toml(package, "statements.toml"))
+
+    def judge(self, name: str, cases: Case | Iterable[Case], ours: Ours = "", /, **values: Any) -> Claim:
+        """Judge a statement; see `claim`. Values are put in the places that its texts name."""
+        said: dict[str, Any] = dict(self.texts[name])
+        said |= {key: text.format_map(values) for key, text in said.items() if isinstance(text, str)}
+        return claim(cases=cases, ours=ours, **said)
+
+    def decided(self, name: str, verdict: Verdict, ours: str, /, **values: Any) -> Claim:
+        """Make a claim of a verdict that no rule of comparisons gives."""
+        return self.judge(name, Case("", ours, verdict), ours, **values)
