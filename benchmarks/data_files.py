@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import resources
 from string import Formatter
 from typing import Any, Literal, TypeVar
 
 from spotbag.core.json_documents import check_format, parse_json
 from spotbag.core.records import Record, validate_record
+from spotbag.core.statistics import Estimate, Statistic
 
-from .claims import Case, Claim, Ours, Verdict, claim
+from .claims import ABOUT, Case, Claim, Found, Ours, Verdict, about, above, below, claim
 
 PUBLISHED_FORMAT: Literal["spotbag.published-figures/1"] = "spotbag.published-figures/1"
 
@@ -68,6 +69,10 @@ class Statements:
     (``note``), whether it is said of ``most`` comparisons only, and whether it is ``fitted`` or ``arithmetic``. Names
     in braces are put in by the code.
 
+    It may also have the test of our numbers: each is to be ``above`` or ``below`` a limit, ``about`` a value, or
+    ``between`` two; near is within so many ``points``, or ``percent`` of the value, for which `ABOUT` stands where
+    ``about`` has neither. Numbers have a ``unit`` and ``digits``.
+
     Attributes
     ----------
     texts : mapping of str to mapping
@@ -81,12 +86,61 @@ class Statements:
         """Read the statements that lie in a package."""
         return cls(read_toml(package, "statements.toml"))
 
-    def judge(self, name: str, cases: Case | Iterable[Case], ours: Ours = "", /, **values: Any) -> Claim:
-        """Judge a statement; see `claim`. Values are put in the places that its texts name."""
-        said: dict[str, Any] = dict(self.texts[name])
-        said |= {key: text.format_map(values) for key, text in said.items() if isinstance(text, str)}
-        return claim(cases=cases, ours=ours, **said)
+    def cases(self, name: str, found: Mapping[str, Found] | Found) -> list[Case]:
+        """Compare numbers of ours, by their labels, as the test of a statement has it."""
+        test = self._test(name)
+        look = {key: test[key] for key in ("digits", "unit") if key in test}
+        reach = {key: test.get(key, 0.0) for key in ("points", "percent")}
+        numbers = found if isinstance(found, Mapping) else {"": found}
+
+        def case(label: str, number: Found) -> Case:
+            if "above" in test:
+                return above(label, number, limit=test["above"], **look)
+            if "below" in test:
+                return below(label, number, limit=test["below"], **look)
+            if "about" in test:
+                return about(label, number, value=test["about"], **reach, **look)
+            low, high = test["between"]
+            half = (high - low) / 2 + reach["points"]
+            return about(label, number, value=(low + high) / 2, points=half, **look)
+
+        return [case(label, number) for label, number in numbers.items()]
+
+    def judge(
+        self,
+        name: str,
+        found: Case | Iterable[Case] | Mapping[str, Found] | Found,
+        ours: Ours = "",
+        /,
+        *,
+        fitted: bool | None = None,
+        **values: Any,
+    ) -> Claim:
+        """Judge a statement by comparisons, or by numbers that are tested as it says; see `claim`.
+
+        Values are put in the places that its texts name.
+        """
+        said: dict[str, Any] = {key: value for key, value in self.texts[name].items() if key not in _TESTS}
+        known = asdict(ABOUT) | self._test(name) | values
+        said |= {key: text.format_map(known) for key, text in said.items() if isinstance(text, str)}
+        if fitted is not None:
+            said["fitted"] = fitted
+        if isinstance(found, (Mapping, Statistic, Estimate, int, float)) or found is None:
+            found = self.cases(name, found)
+        return claim(cases=found, ours=ours, **said)
+
+    def _test(self, name: str) -> dict[str, Any]:
+        """The test of a statement, with what near means."""
+        test = {key: value for key, value in self.texts[name].items() if key in _TESTS}
+        if "about" in test and not {"points", "percent"} & test.keys():
+            near = "points" if test.get("unit") in ("%", "points") else "percent"
+            test[near] = getattr(ABOUT, near)
+        return test
 
     def decided(self, name: str, verdict: Verdict, ours: str, /, **values: Any) -> Claim:
         """Make a claim of a verdict that no rule of comparisons gives."""
         return self.judge(name, Case("", ours, verdict), ours, **values)
+
+
+_TESTS = ("above", "below", "about", "between", "points", "percent", "unit", "digits")
+"""Keys of the test of a statement."""
