@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from spotbag.core.text_files import write_text
 from spotbag.core.text_tables import Column, Table
 
-from .claims import UNCOUNTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
+from .claims import ABOUT, UNCOUNTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
 from .paper import Paper, PaperOptions, Results, Setting, compare
 from .paper_pictures import prepare_pictures, write_pictures
 from .paper_result import PublishedComparisonResult
@@ -95,6 +95,7 @@ def _values(page: Page, results: Results) -> dict[str, Any]:
     stated = page.paper.stated
     shown, firm = _verdicts(page, results)
     return {
+        "about": ABOUT,
         "name": page.name,
         "folder": page.paper.package.partition(".")[2].replace(".", "/"),
         "runs_are": page.paper.runs_are,

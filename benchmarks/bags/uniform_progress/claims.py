@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from spotbag.core.statistics import Statistic
 
-from ...claims import ABOUT, Case, Claim, about, above, below, exactly, spread, tally, with_intervals
+from ...claims import Claim, Found, about, exactly, spread, tally, with_intervals
 from ...data_files import Statements
 from .runs import (
     FIGURES,
@@ -29,105 +29,81 @@ from .runs import (
 ABOUT_H = 2.0
 """What a number of hours means: so many up or down."""
 
-LEAST_TIMES = 1.6
-"""What *2 times* and *nearly 2 times* mean: no less than this."""
-
-_SAID = Statements.read(__package__)
+SAID = Statements.read(__package__)
 
 
 def uniform_progress_claims(runs: UniformProgressRuns) -> Iterator[Claim]:
     """Judge the statements of the paper, in their order."""
     usual = runs.usual()
-    for name, times in (("average", usual.times()), ("bad", usual.bad_times(GREEDY, UNIFORM))):
-        yield _SAID.judge(name, above("", times, 2, "times", limit=LEAST_TIMES), least=LEAST_TIMES)
-    yield _sliced_saves(runs)
+    yield SAID.judge("average", usual.times())
+    yield SAID.judge("bad", usual.bad_times(GREEDY, UNIFORM))
+    tight = runs.cases([fraction for fraction in runs.options.fractions if fraction > runs.options.tight])
+    of_v100 = {name: found for name, found in tight.items() if "v100_1" in name}
+    more = {name: of.ratio((GREEDY, SLICED), (ON_DEMAND, GREEDY), factor=100.0) for name, of in of_v100.items()}
+    yield SAID.judge("sliced-saves", more, spread)
     yield from _table_3(runs.at())
     yield from _deadlines(runs, usual)
     yield from _delays(runs)
     late = sum(result.late for window in runs.windows for result in window.results.values())
-    yield _SAID.judge("in-time", exactly("late", late == 0, f"{late} late"))
+    yield SAID.judge("in-time", exactly("late", late == 0, f"{late} late"))
 
 
 def uniform_progress_findings(runs: UniformProgressRuns) -> Iterator[Claim]:
     """Judge statements of ours: other ways to carry out the job."""
     found = runs.at()
     for name, policy in (("kept", KEPT), ("on-time", "on-time")):
-        yield _SAID.judge(name, below("", found.less(policy, UNIFORM), 2, "$"))
-
-
-def _sliced_saves(runs: UniformProgressRuns) -> Claim:
-    low, high = FIGURES.sliced_saves_percent
-    tight = [fraction for fraction in runs.options.fractions if fraction > runs.options.tight]
-    of_v100 = {name: found for name, found in runs.cases(tight).items() if "v100_1" in name}
-    cases = []
-    for name, found in of_v100.items():
-        more = found.ratio((GREEDY, SLICED), (ON_DEMAND, GREEDY), factor=100.0)
-        cases.append(about(name, more, 0, "%", value=(low + high) / 2, points=(high - low) / 2))
-    return _SAID.judge("sliced-saves", cases, spread, least=low, most=high)
+        yield SAID.judge(name, found.less(policy, UNIFORM))
 
 
 def _table_3(found: UniformProgressRuns) -> Iterator[Claim]:
     printed = {row.policy: row for row in FIGURES.policies}
-    names = {"greedy": GREEDY, "uniform": UNIFORM, "omniscient": OMNISCIENT}
-    for name, policy in names.items():
+    for name, policy in (("greedy", GREEDY), ("uniform", UNIFORM), ("omniscient", OMNISCIENT)):
         row = printed[policy]
         cases = [
             about("on demand", found.mean(policy, "on_demand_h"), 1, "h", value=row.on_demand_h, points=ABOUT_H),
             about("on spot VMs", found.mean(policy, "spot_h"), 1, "h", value=row.spot_h, points=ABOUT_H),
         ]
-        values = {"on_demand": row.on_demand_h, "spot": row.spot_h, "points": ABOUT_H}
-        yield _SAID.judge(f"hours-{name}", cases, with_intervals, **values)
-    for name, policy in list(names.items())[:-1]:
-        percent = printed[policy].spot_util_percent
-        case = about("", found.utilisation_percent(policy), 1, "%", value=percent, points=ABOUT.points)
-        yield _SAID.judge(f"utilisation-{name}", case, percent=percent, points=ABOUT.points)
-    more = found.ratio((UNIFORM, GREEDY), (OMNISCIENT, NOTHING), "spot_h", factor=100.0)
-    points = FIGURES.longer_on_spot_points
-    case = about("", more, 1, "points", value=points, points=ABOUT.points)
-    yield _SAID.judge("longer", case, points_more=points, points=ABOUT.points)
-    less = found.ratio((UNIFORM, GREEDY), (OMNISCIENT, GREEDY), "spot_h", factor=100.0)
-    percent = FIGURES.less_gap_percent  # twice the reach: a gap is a difference of two shares
-    case = about("", less, 1, "%", value=percent, points=2 * ABOUT.points)
-    yield _SAID.judge("gap-of-spot", case, percent=percent, points=2 * ABOUT.points)
+        yield SAID.judge(f"hours-{name}", cases, with_intervals, points=ABOUT_H)
+    yield SAID.judge("utilisation-greedy", found.utilisation_percent(GREEDY))
+    yield SAID.judge("utilisation-uniform", found.utilisation_percent(UNIFORM))
+    yield SAID.judge("longer", found.ratio((UNIFORM, GREEDY), (OMNISCIENT, NOTHING), "spot_h", factor=100.0))
+    yield SAID.judge("gap-of-spot", found.ratio((UNIFORM, GREEDY), (OMNISCIENT, GREEDY), "spot_h", factor=100.0))
 
 
 def _deadlines(runs: UniformProgressRuns, usual: UniformProgressRuns) -> Iterator[Claim]:
     cases = runs.cases(runs.options.fractions)
-    below_greedy = [above(name, found.less(GREEDY, UNIFORM), 2, "$") for name, found in cases.items()]
-    yield _SAID.judge("surpasses", below_greedy, tally("cases"))
+    yield SAID.judge("surpasses", {name: of.less(GREEDY, UNIFORM) for name, of in cases.items()}, tally("cases"))
     categories = usual.categories()
     for name, within in categories.items():
-        case = above("", usual.times(within), 2, "times", limit=LEAST_TIMES)
-        yield _SAID.judge(name, case, least=LEAST_TIMES)
-    for statement, own, compare in (("largest-gap", "high-tight", above), ("smallest-gap", "high-loose", below)):
-        gaps = []
-        for policy in ONLINE:
-            mine = usual.gap_percent(policy, categories[own])
-            others = {name: usual.gap_percent(policy, within) for name, within in categories.items() if name != own}
-            gaps += [compare(f"{policy}, {name}", _apart(mine, its), 1, "points") for name, its in others.items()]
-        yield _SAID.judge(statement, gaps, spread)
+        yield SAID.judge(name, usual.times(within))
+    gaps = {
+        policy: {name: usual.gap_percent(policy, within) for name, within in categories.items()} for policy in ONLINE
+    }
+    for statement, own in (("largest-gap", "high-tight"), ("smallest-gap", "high-loose")):
+        apart = {
+            f"{policy}, {name}": _apart(gaps[policy][own], gaps[policy][name])
+            for policy in ONLINE
+            for name in categories
+            if name != own
+        }
+        yield SAID.judge(statement, apart, spread)
     for statement, one, other in (("sliced-below-greedy", GREEDY, SLICED), ("sliced-above-uniform", SLICED, UNIFORM)):
-        of_category = [
-            above(name, _apart(usual.gap_percent(one, within), usual.gap_percent(other, within)), 1, "points")
-            for name, within in categories.items()
-        ]
-        yield _SAID.judge(statement, of_category, with_intervals)
+        apart = {name: _apart(gaps[one][name], gaps[other][name]) for name in categories}
+        yield SAID.judge(statement, apart, with_intervals)
 
 
 def _delays(runs: UniformProgressRuns) -> Iterator[Claim]:
     delays_h = sorted(runs.options.changeovers_h)
     found = [runs.at(changeover_h=delay_h) for delay_h in delays_h]
-    cases: list[Case] = []
+    fewer: dict[str, Found] = {}
     for policy in (*ONLINE, OMNISCIENT):
         savings = [windows.saving_percent(policy) for windows in found]
         steps = zip(delays_h[1:], savings, savings[1:], strict=False)
-        cases += [above(f"{policy}, {delay_h:g} h", _apart(one, other), 1, "points") for delay_h, one, other in steps]
-    yield _SAID.judge("longer-delays", cases, spread)
+        fewer |= {f"{policy}, {delay_h:g} h": _apart(one, other) for delay_h, one, other in steps}
+    yield SAID.judge("longer-delays", fewer, spread)
     dearer = [windows.less(GREEDY, UNIFORM) for windows in found]
     usd = zip(delays_h[1:], dearer, dearer[1:], strict=False)
-    yield _SAID.judge(
-        "approaches", [above(f"{delay_h:g} h", one - other, 2, "$") for delay_h, one, other in usd], with_intervals
-    )
+    yield SAID.judge("approaches", {f"{delay_h:g} h": one - other for delay_h, one, other in usd}, with_intervals)
 
 
 def _apart(one: Statistic | None, other: Statistic | None) -> Statistic | None:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from statistics import fmean
 
-from ...claims import ABOUT, show
+from ...claims import show
 from ...data_files import read_notes
 from ...paper import Paper, Sensitivity, Setting, changed
 from ...paper_result import ComparisonRow, PublishedComparisonResult, row_of
 from ...paper_tables import Lead, PaperColumn, PaperTable, Quantity, measured
-from .claims import ABOUT_H, LEAST_TIMES, uniform_progress_claims, uniform_progress_findings
+from .claims import ABOUT_H, SAID, uniform_progress_claims, uniform_progress_findings
 from .runs import (
     FIGURES,
     GREEDY,
@@ -170,7 +170,7 @@ PAPER: Paper[UniformProgressOptions, UniformProgressRuns] = Paper(
     findings=uniform_progress_findings,
     tables=TABLES,
     headline=TABLES[0],
-    facts=lambda results: {"about_h": ABOUT_H, "about_points": ABOUT.points, "least_times": LEAST_TIMES},
+    facts=lambda results: {"about_h": ABOUT_H, "least_times": SAID.texts["average"]["above"]},
     sensitivity=Sensitivity(
         {
             "greedy on spot (h)": _column_of(GREEDY, "spot_h", 1),

@@ -12,10 +12,8 @@ import numpy as np
 from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.core.statistics import Estimate, Statistic, estimate, mean_of, quotient
 from spotbag.core.wording import counted
-from spotbag.models.streams.paid_units import hosts_by_formula
 
 from ...claims import (
-    ABOUT,
     Case,
     Claim,
     about,
@@ -35,7 +33,7 @@ from ...claims import (
     with_intervals,
 )
 from ...data_files import Statements
-from .printed import LONG_QUANTITIES, USABLE_S, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
+from .printed import LONG_QUANTITIES, USABLE_S, LongQuantity, PublishedLongCase, a2ha_figures
 from .runs import (
     AT_THE_START,
     METRICS,
@@ -51,9 +49,10 @@ from .runs import (
 )
 from .settings import CONSERVATIVE, RATIOS, SHORT_JOBS, STYLES, Ratios
 
-SAID = Statements.read(__package__)
+_SAID = Statements.read(__package__)
+_FIGURES = a2ha_figures()
 
-TWO_JOBS = ("image", "synthetic")
+_TWO_JOBS = ("image", "synthetic")
 """The jobs of section 4.2, and of what is said of Figs 9 and 10."""
 
 
@@ -116,109 +115,102 @@ def speedup_elasticity(cell: A2haCell, metric: Metric) -> Estimate:
 
 def a2ha_claims(runs: A2haRuns) -> Iterator[Claim]:
     """Judge the statements of sections 3 and 4 that a replay can judge, in their order."""
-    figures = a2ha_figures()
-    yield from prediction_claims(figures, runs)
-    yield from ratio_claims(figures, runs)
-    yield from speedup_claims(figures, runs)
-    yield from table_claims(figures, runs)
+    yield from _first_tasks(runs)
+    yield from _faster(runs)
+    yield from _created()
+    yield from _early_hosts(runs)
+    yield from _first_hosts(runs)
+    yield _near_optimal(runs, "image", 20)
+    yield _near_optimal(runs, "test-suite", 35)
+    yield from _formula()
+    yield _lower_bound(runs)
+    yield from _first_times(runs)
+    yield _above_the_budget(runs)
+    yield _too_low(runs)
+    yield _no_difference(runs)
+    yield from _more_increase(runs)
+    yield from _more_spread(runs)
+    yield _less_evident(runs)
+    yield _variations(runs)
+    yield from _thirteen(runs)
+    yield _SAID.judge("most-efficient", 100 * USABLE_S / SECONDS_PER_HOUR)
+    yield from _styles(runs)
+    yield from _alike(runs)
+    yield from _in_par(runs)
+    yield from _prices(runs)
+    yield from _table_1(runs)
+    yield from _continued(runs)
+    yield from _table_2(runs)
+    yield _optimal_is_least(runs)
+    yield from _long_tasks(runs)
+    yield _within_the_budget(runs)
+
+
+# ---------------------------------------------------------------------------- section 3: predictions
 
 
 _NEAR_PERCENT = 20
 """What 'close' means: as far off as section 4.1 has the number of hosts of this job."""
 
-_MOST = 50
-"""What holds for more than so many percent of the orderings is the rule."""
-
 _FIG_6_INCREASES = (0.25, 0.5, 0.75)
-
-
-def prediction_claims(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
-    """Judge the statements of sections 3.2 to 3.4, in their order."""
-    yield from _first_tasks(figures, runs)
-    yield from _faster(runs)
-    yield from _created(figures)
-    yield from _early_hosts(figures, runs)
-    yield from _first_hosts(figures, runs)
 
 
 def _rule(name: str, share: Estimate, **texts: Any) -> Claim:
     """Claim on most orderings."""
-    case = above("", share, 0, "%", limit=_MOST)
-    return SAID.judge(name, case, f"{case.ours} of orderings", near=_NEAR_PERCENT, **texts)
+    return _SAID.judge(name, share, lambda cases: f"{cases[0].ours} of orderings", near=_NEAR_PERCENT, **texts)
 
 
-def _first_tasks(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
+def _first_tasks(runs: A2haRuns) -> Iterator[Claim]:
     """Section 3.2, Fig. 4."""
-    image, printed = figures.job("image"), figures.prediction
+    image, printed = _FIGURES.job("image"), _FIGURES.prediction
     near = estimate([100.0 * (order.off_percent <= _NEAR_PERCENT) for order in runs.orders])
-    off = estimate([order.off_percent for order in runs.orders])
-    yield _rule("average-is-near", near, tasks=printed.tasks, off=show(off, 1))
+    yield _rule("average-is-near", near, off=show(estimate([order.off_percent for order in runs.orders]), 1))
     worst = [order.most_off_percent for order in runs.orders]
     stable, half = (estimate([100.0 * (off <= _NEAR_PERCENT / part) for off in worst]) for part in (1, 2))
-    texts = {"half_near": _NEAR_PERCENT // 2, "half": show(half, 0)}
-    yield _rule("prediction-is-stable", stable, tasks=printed.tasks, **texts)
+    yield _rule("prediction-is-stable", stable, half=show(half, 0))
     hosts = math.floor(image.n_tasks * image.mean_s / SECONDS_PER_HOUR + 0.5)
-    yield SAID.judge(
-        "final-prediction",
-        exactly("", hosts == printed.final_hosts, f"{hosts}"),
-        printed=printed.final_hosts,
-        tasks=image.n_tasks,
-        mean_s=image.mean_s,
-        by_formula=hosts_by_formula(image.n_tasks, image.mean_s),
-    )
+    yield _SAID.judge("final-prediction", exactly("", hosts == printed.final_hosts, f"{hosts}"))
     # Without the creationRatio, of orderings whose first task is longer than the average.
     cell = runs.sweep["image"][1.0, 1.0]
-    is_longer = {
-        longer: [run for run in cell.runs if (run.first_task_s > image.mean_s) == longer] for longer in (True, False)
-    }
-    too_many = {longer: [run.first_hosts > image.optimal_hosts for run in found] for longer, found in is_longer.items()}
-    texts = {"first": printed.first_hosts, "final": printed.final_hosts, "optimal": image.optimal_hosts}
-    share = estimate([100.0 * many for many in too_many[True]])
-    yield _rule("too-many-at-first", share, some=sum(too_many[False]), others=len(too_many[False]), **texts)
+    many: dict[bool, list[bool]] = {True: [], False: []}
+    for run in cell.runs:
+        many[run.first_task_s > image.mean_s].append(run.first_hosts > image.optimal_hosts)
+    share = estimate([100.0 * too_many for too_many in many[True]])
+    yield _rule("too-many-at-first", share, some=sum(many[False]), others=len(many[False]))
 
 
 def _faster(runs: A2haRuns) -> Iterator[Claim]:
     """Neighbours at the creationRatio of Fig. 6a."""
-    for name, quantity, compare, unit in (
-        ("more-hosts-from-half", "hosts", above, ""),
-        ("shorter-from-half", "wall_h", below, " h"),
-    ):
-        found = []
-        for job in SHORT_JOBS:
-            for low, high in pairwise(RATIOS[1:]):
-                less = runs.sweep[job][0.5, high].less(runs.sweep[job][0.5, low], METRICS[quantity])
-                found.append(compare(f"{job}, {high:g} - {low:g}: {WORDS[quantity]}", less, 3))
+    for name, quantity, unit in (("more-hosts-from-half", "hosts", ""), ("shorter-from-half", "wall_h", " h")):
+        found = {
+            f"{job}, {high:g} - {low:g}: {WORDS[quantity]}": runs.sweep[job][0.5, high].less(
+                runs.sweep[job][0.5, low], METRICS[quantity]
+            )
+            for job in SHORT_JOBS
+            for low, high in pairwise(RATIOS[1:])
+        }
         ends = [value(runs.sweep["image"][0.5, increase], quantity) for increase in (RATIOS[1], RATIOS[-1])]
-        yield SAID.judge(name, found, f"{tally()(found)} steps; image {ends[0]:.2f} to {ends[1]:.2f}{unit}")
+        of_image = f"steps; image {ends[0]:.2f} to {ends[1]:.2f}{unit}"
+        yield _SAID.judge(name, found, tally(of_image))
 
 
-def _created(figures: A2haFigures) -> Iterator[Claim]:
+def _created() -> Iterator[Claim]:
     """Fig. 6b; by line 16 of Fig. 5, each finished task leaves a part of what is missing to a ratio of 1."""
-    printed = figures.prediction
-    product, tasks = printed.first_hosts * printed.creation_ratio, printed.full_ratio_tasks
-    hosts = math.ceil(product)
-    yield SAID.judge(
-        "created-hosts",
-        exactly("", hosts == printed.created_hosts, f"{hosts}"),
-        predicted=printed.first_hosts,
-        ratio=printed.creation_ratio,
-        printed=printed.created_hosts,
-        product=product,
-    )
-    ratios = {of: 1 - (1 - printed.creation_ratio) * (1 - of) ** tasks for of in _FIG_6_INCREASES}
+    printed = _FIGURES.prediction
+    hosts = math.ceil(printed.first_hosts * printed.creation_ratio)
+    yield _SAID.judge("created-hosts", exactly("", hosts == printed.created_hosts, f"{hosts}"))
+    left = 1 - printed.creation_ratio
+    ratios = {of: 1 - left * (1 - of) ** printed.full_ratio_tasks for of in _FIG_6_INCREASES}
     near = all(ratio >= 1 - _NEAR_PERCENT / 100 for ratio in ratios.values())
     ours = " to ".join(f"{ratios[of]:.2f}" for of in (_FIG_6_INCREASES[0], _FIG_6_INCREASES[-1]))
     by_increase = ", ".join(f"{ratio:.4f} with {of:g}" for of, ratio in ratios.items())
-    texts = {"tasks": tasks, "ratio": printed.creation_ratio, "ratios": by_increase}
-    yield SAID.judge("full-ratio", exactly("", near, ours), **texts)
+    yield _SAID.judge("full-ratio", exactly("", near, ours), ratios=by_increase)
 
 
-def _early_hosts(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
-    tasks, optimal = figures.prediction.full_ratio_tasks, figures.job("image").optimal_hosts
+def _early_hosts(runs: A2haRuns) -> Iterator[Claim]:
+    optimal = _FIGURES.job("image").optimal_hosts
     cell = runs.short("image", runs.style)
     texts = {
-        "tasks": tasks,
-        "optimal": optimal,
         "early": show(cell.mean(lambda run: run.early_hosts), 1),
         "final": show(cell.mean(METRICS["hosts"]), 1),
     }
@@ -229,15 +221,15 @@ def _early_hosts(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
     yield _rule("early-near-optimal", best, **texts)
 
 
-def _first_hosts(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
+def _first_hosts(runs: A2haRuns) -> Iterator[Claim]:
     found, numbers = [], []
     n_runs = len(runs.short("image", runs.style).runs)
     for job in SHORT_JOBS:
-        optimal = figures.job(job).optimal_hosts
+        optimal = _FIGURES.job(job).optimal_hosts
         more = sum(run.first_hosts > optimal for run in runs.short(job, runs.style).runs)
         found.append(exactly(job, not more, f"{more} of {n_runs} orderings have more than {optimal}"))
         numbers.append(f"{more}")
-    yield SAID.judge("first-are-necessary", found, f"{'; '.join(numbers)} of {n_runs} orderings")
+    yield _SAID.judge("first-are-necessary", found, f"{'; '.join(numbers)} of {n_runs} orderings")
 
     # Of the long job with one initial host; without any prediction, hosts come with the end.
     def first_h(cell: A2haCell) -> list[float]:
@@ -248,44 +240,28 @@ def _first_hosts(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
     without, with_ = first_h(runs.ends_only), first_h(runs.long[runs.style, 1])
     more_h = estimate([late - early for late, early in zip(without, with_, strict=True)])
     ours = f"{show(estimate(without), 0)} h; else {estimate(with_).mean:.1f} h"
-    yield SAID.judge("late-without-ticks", above("", more_h, 1, "h later", limit=1.0), ours)
+    yield _SAID.judge("late-without-ticks", more_h, ours)
 
 
-_SWEPT_DIGITS = {"wall_h": 2, "hosts": 1}
-_UNITS = {"wall_h": " h", "hosts": " hosts"}
-_NAMES = {"wall_h": "time", "hosts": "hosts"}
+# ---------------------------------------------------------------------------- section 4.1: both ratios
 
 
-def ratio_claims(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
-    """Judge the statements of section 4.1, in their order."""
-    yield _near_optimal(figures, runs, "image", 20)
-    yield _near_optimal(figures, runs, "test-suite", 35)
-    yield from _formula(figures)
-    yield _lower_bound(figures, runs)
-    yield from (_first_times(runs, quantity) for quantity in _NAMES)
-    yield _above_the_budget(figures, runs)
-    yield _too_low(runs)
-    yield _no_difference(runs)
-    yield from (_more_increase(runs, quantity) for quantity in _NAMES)
-    yield from (_more_spread(runs, quantity) for quantity in _NAMES)
-    yield _less_evident(runs)
+_SWEPT = {"time": ("wall_h", 2, " h"), "hosts": ("hosts", 1, " hosts")}
+"""Quantities of the sweeps by what statements call them: their names, digits and units."""
 
 
-def _near_optimal(figures: A2haFigures, runs: A2haRuns, job: str, percent: float) -> Claim:
+def _near_optimal(runs: A2haRuns, job: str, percent: float) -> Claim:
     """The best of all ratios: the paper speaks of a suitable choice."""
-    optimal = figures.job(job).optimal_hosts
+    optimal = _FIGURES.job(job).optimal_hosts
 
     def off(run: A2haRun) -> float:
         return 100 * abs(run.hosts / optimal - 1)
 
     means = {ratios: cell.mean(off) for ratios, cell in _creating(runs, job).items()}
     best = min(means, key=lambda ratios: means[ratios].mean or 0.0)
-    return SAID.judge(
-        "near-optimal-hosts",
-        below(name_of(best), means[best], 1, "%", limit=percent),
-        percent=percent,
-        optimal=optimal,
-        job=job,
+    return _SAID.judge(
+        f"near-optimal-{job}",
+        {name_of(best): means[best]},
         best=name_of(best),
         styles="; ".join(f"{style} {show(means[ratios], 1)} %" for style, ratios in STYLES.items()),
         within=sum(is_below(mean, percent) == "holds" for mean in means.values()),
@@ -298,34 +274,26 @@ def _creating(runs: A2haRuns, job: str) -> dict[Ratios, A2haCell]:
     return {ratios: cell for ratios, cell in runs.sweep[job].items() if max(ratios) > 0}
 
 
-def _formula(figures: A2haFigures) -> Iterator[Claim]:
-    printed = [figures.job(job) for job in TWO_JOBS]
-    yield SAID.judge(
-        "formula",
-        [
-            exactly(
-                of.job,
-                of.formula_hosts == of.optimal_hosts,
-                f"{of.optimal_hosts} printed, {of.formula_hosts} by the formula",
-            )
-            for of in printed
-        ],
-        " and ".join(f"{of.formula_hosts}" for of in printed),
-        printed=" and ".join(f"{of.optimal_hosts}" for of in printed),
-    )
+def _formula() -> Iterator[Claim]:
+    of = {job: (_FIGURES.job(job).formula_hosts, _FIGURES.job(job).optimal_hosts) for job in _TWO_JOBS}
+    same = [
+        exactly(job, ours == printed, f"{printed} printed, {ours} by the formula")
+        for job, (ours, printed) in of.items()
+    ]
+    yield _SAID.judge("formula", same, " and ".join(f"{ours}" for ours, _ in of.values()))
     # The mean is printed as a minute: whether that is 60 s or what rounds to it, the text does not say.
-    suite = figures.job("test-suite")
+    suite = _FIGURES.job("test-suite")
     low_s, high_s = suite.means_of_optimal_s
     as_printed = exactly("", suite.formula_hosts == suite.optimal_hosts, f"{suite.formula_hosts}")
     rounds = low_s < 1.5 * suite.mean_s and high_s > 0.5 * suite.mean_s
     verdict = "not decided" if as_printed.verdict != "holds" and rounds else as_printed.verdict
-    yield SAID.decided("formula-of-the-suite", verdict, as_printed.ours, suite=suite, low_s=low_s, high_s=high_s)
+    yield _SAID.decided("formula-of-the-suite", verdict, as_printed.ours)
 
 
-def _lower_bound(figures: A2haFigures, runs: A2haRuns) -> Claim:
+def _lower_bound(runs: A2haRuns) -> Claim:
     found, fewest, later = [], [], []
     for job in SHORT_JOBS:
-        optimal = figures.job(job).optimal_hosts
+        optimal = _FIGURES.job(job).optimal_hosts
         all_runs = [run for cell in _creating(runs, job).values() for run in cell.runs]
         in_time, too_late = ([run.hosts for run in all_runs if (run.wall_h <= 1) == early] for early in (True, False))
         below_it = sum(hosts < optimal for hosts in in_time)
@@ -333,20 +301,20 @@ def _lower_bound(figures: A2haFigures, runs: A2haRuns) -> Claim:
         fewest.append(f"{job} {min(in_time) if in_time else '-'}")
         few = [hosts for hosts in too_late if hosts < optimal]
         later.append(f"{job} {len(few)} of {len(too_late)}" + (f", from {min(few)} hosts on" if few else ""))
-    return SAID.judge("lower-bound", found, "; ".join(fewest), later="; ".join(later))
+    return _SAID.judge("lower-bound", found, "; ".join(fewest), later="; ".join(later))
 
 
-def _first_times(runs: A2haRuns, quantity: str) -> Claim:
+def _first_times(runs: A2haRuns) -> Iterator[Claim]:
     """With a creationRatio of 1 against both styles."""
-    digits, found, ours = _SWEPT_DIGITS[quantity], [], []
-    for job in TWO_JOBS:
-        at_one = runs.sweep[job][1.0, 1.0]
-        others = {style: runs.short(job, style) for style in STYLES}
-        for style, cell in others.items():
-            found.append(above(f"{job}: 1 - {style}", sd_less(at_one, cell, METRICS[quantity]), 3))
-        sds = span([_sd(cell, quantity) for cell in others.values()], digits)
-        ours.append(f"{_sd(at_one, quantity):.{digits}f} against {sds}")
-    return SAID.judge(f"first-times-{_NAMES[quantity]}", found, "; ".join(ours) + _UNITS[quantity])
+    for name, (quantity, digits, unit) in _SWEPT.items():
+        found, ours = {}, []
+        for job in _TWO_JOBS:
+            at_one, others = runs.sweep[job][1.0, 1.0], {style: runs.short(job, style) for style in STYLES}
+            for style, cell in others.items():
+                found[f"{job}: 1 - {style}"] = sd_less(at_one, cell, METRICS[quantity])
+            sds = span([_sd(cell, quantity) for cell in others.values()], digits)
+            ours.append(f"{_sd(at_one, quantity):.{digits}f} against {sds}")
+        yield _SAID.judge(f"first-times-{name}", found, "; ".join(ours) + unit)
 
 
 def _sd(cell: A2haCell, quantity: str) -> float:
@@ -354,34 +322,35 @@ def _sd(cell: A2haCell, quantity: str) -> float:
     return 0.0 if sd is None else sd.value
 
 
-def _above_the_budget(figures: A2haFigures, runs: A2haRuns) -> Claim:
+def _above_the_budget(runs: A2haRuns) -> Claim:
     """Of the least budget: a larger one is exceeded less often, and none is printed."""
-    found, elsewhere = [], []
-    for job in TWO_JOBS:
-        budget_h = figures.job(job).optimal_hosts
+    at_one, elsewhere = {}, []
+    for job in _TWO_JOBS:
+        budget_h = _FIGURES.job(job).optimal_hosts
         shares = {
             ratios: percent_of_runs(cell, lambda run, budget_h=budget_h: run.paid_units > budget_h)  # type: ignore[misc]
             for ratios, cell in _creating(runs, job).items()
         }
-        found.append(above(job, shares.pop((1.0, 1.0)), 0, "%", limit=50))
+        at_one[job] = shares.pop((1.0, 1.0))
         elsewhere.append(f"{job} {span([share.mean for share in shares.values()], 0)} %")
+    found = _SAID.cases("above-the-budget", at_one)
     exceeded = all_hold(found)
-    return SAID.decided(
+    return _SAID.decided(
         "above-the-budget",
         "does not hold" if exceeded == "does not hold" else "not decided",
-        "; ".join(case.ours for case in found),
+        with_intervals(found),
         exceeded=verdict_in_words(exceeded),
         elsewhere="; ".join(elsewhere),
     )
 
 
 def _too_low(runs: A2haRuns) -> Claim:
-    found, ours = [], []
+    found, ours = {}, []
     for job in SHORT_JOBS:
         low, base = runs.sweep[job][0.0, 0.25], runs.sweep[job][CONSERVATIVE]
-        found.append(above(job, low.less(base, METRICS["wall_h"]), 2, "h"))
+        found[job] = low.less(base, METRICS["wall_h"])
         ours.append(f"{100 * (value(low, 'wall_h') / value(base, 'wall_h') - 1):+.0f}")
-    return SAID.judge("too-low", found, "; ".join(ours) + " %")
+    return _SAID.judge("too-low", found, "; ".join(ours) + " %")
 
 
 def _apart(runs: A2haRuns, job: str, quantity: str) -> dict[str, float]:
@@ -398,8 +367,8 @@ def _apart(runs: A2haRuns, job: str, quantity: str) -> dict[str, float]:
 
 def _no_difference(runs: A2haRuns) -> Claim:
     """Claim of no difference, judged as in a picture with bars of one standard deviation, not by ordering."""
-    cells = _creating(runs, "test-suite")
-    distances = {job: {quantity: _apart(runs, job, quantity) for quantity in _NAMES} for job in SHORT_JOBS}
+    cells, quantities = _creating(runs, "test-suite"), [quantity for quantity, _, _ in _SWEPT.values()]
+    distances = {job: {quantity: _apart(runs, job, quantity) for quantity in quantities} for job in SHORT_JOBS}
     found = [
         exactly(f"{WORDS[quantity]}, {names}:", times < 1, f"{times:.2f}")
         for quantity, apart in distances["test-suite"].items()
@@ -407,12 +376,12 @@ def _no_difference(runs: A2haRuns) -> Claim:
     ]
     largest = {job: max(max(apart.values()) for apart in of.values()) for job, of in distances.items()}
     others = [cell for ratios, cell in cells.items() if min(ratios) > 0 and ratios != CONSERVATIVE]
-    more = [cell.less(cells[CONSERVATIVE], METRICS[quantity]) for quantity in _NAMES for cell in others]
-    return SAID.judge(
+    more = [cell.less(cells[CONSERVATIVE], METRICS[quantity]) for quantity in quantities for cell in others]
+    return _SAID.judge(
         "no-difference",
         found,
         f"at most {largest['test-suite']:.2f} of both standard deviations",
-        others=" and ".join(f"{job} has up to {largest[job]:.2f}" for job in TWO_JOBS),
+        others=" and ".join(f"{job} has up to {largest[job]:.2f}" for job in _TWO_JOBS),
         hosts=span([value(cell, "hosts") for cell in cells.values()], 1),
         times=span([value(cell, "wall_h") for cell in cells.values()], 2),
         differ=sum("holds" in (is_above(one), is_below(one)) for one in more),
@@ -420,26 +389,27 @@ def _no_difference(runs: A2haRuns) -> Claim:
     )
 
 
-def _more_increase(runs: A2haRuns, quantity: str) -> Claim:
+def _more_increase(runs: A2haRuns) -> Iterator[Claim]:
     """Neighbours of the sweep at a creationRatio of 0; with an increaseRatio of 0, none is ever created."""
-    compare, digits = below if quantity == "wall_h" else above, _SWEPT_DIGITS[quantity]
-    found, ours = [], []
-    for job in SHORT_JOBS:
-        cells = {increase: runs.sweep[job][0.0, increase] for increase in RATIOS[1:]}
-        for low, high in pairwise(cells):
-            found.append(compare(f"{job}, {high:g} - {low:g}", cells[high].less(cells[low], METRICS[quantity]), 3))
-        ends = [value(cells[increase], quantity) for increase in (RATIOS[1], RATIOS[-1])]
-        ours.append(f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}")
-    return SAID.judge(f"more-increase-{_NAMES[quantity]}", found, "; ".join(ours) + _UNITS[quantity])
+    for name, (quantity, digits, unit) in _SWEPT.items():
+        found, ours = {}, []
+        for job in SHORT_JOBS:
+            cells = {increase: runs.sweep[job][0.0, increase] for increase in RATIOS[1:]}
+            for low, high in pairwise(cells):
+                found[f"{job}, {high:g} - {low:g}"] = cells[high].less(cells[low], METRICS[quantity])
+            ends = [value(cells[increase], quantity) for increase in (RATIOS[1], RATIOS[-1])]
+            ours.append(f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}")
+        yield _SAID.judge(f"more-increase-{name}", found, "; ".join(ours) + unit)
 
 
-def _more_spread(runs: A2haRuns, quantity: str) -> Claim:
-    digits, found, ours = _SWEPT_DIGITS[quantity], [], []
-    for job in SHORT_JOBS:
-        high, low = runs.sweep[job][0.0, 1.0], runs.sweep[job][0.0, 0.25]
-        found.append(above(f"{job}, 1 - 0.25", sd_less(high, low, METRICS[quantity]), 3))
-        ours.append(f"{_sd(low, quantity):.{digits}f} to {_sd(high, quantity):.{digits}f}")
-    return SAID.judge(f"more-spread-{_NAMES[quantity]}", found, "; ".join(ours) + _UNITS[quantity])
+def _more_spread(runs: A2haRuns) -> Iterator[Claim]:
+    for name, (quantity, digits, unit) in _SWEPT.items():
+        found, ours = {}, []
+        for job in SHORT_JOBS:
+            high, low = runs.sweep[job][0.0, 1.0], runs.sweep[job][0.0, 0.25]
+            found[f"{job}, 1 - 0.25"] = sd_less(high, low, METRICS[quantity])
+            ours.append(f"{_sd(low, quantity):.{digits}f} to {_sd(high, quantity):.{digits}f}")
+        yield _SAID.judge(f"more-spread-{name}", found, "; ".join(ours) + unit)
 
 
 def _less_evident(runs: A2haRuns) -> Claim:
@@ -456,7 +426,10 @@ def _less_evident(runs: A2haRuns) -> Claim:
                 present.append(compare(text, changes[creation], 3))
                 smaller.append(opposite(f"{text}, against 0", changes[creation] - changes[0.0], 3))
     ours = f"there {tally()(present)}; less {tally()(smaller)}"
-    return SAID.judge("less-evident", [*present, *smaller], ours)
+    return _SAID.judge("less-evident", [*present, *smaller], ours)
+
+
+# ---------------------------------------------------------------------------- section 4.2, and 6 on both styles
 
 
 _NEARLY_TWICE = (1.8, 2.2)
@@ -473,24 +446,9 @@ _USER: tuple[Ratios, ...] = tuple((creation, increase) for creation in (0.5, 0.7
 """Ratios between which a user may choose."""
 
 
-def speedup_claims(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
-    """Judge the statements of section 4.2, in their order, and of section 6 on both styles."""
-    yield _variations(runs)
-    yield from _thirteen(runs)
-    percent = 100 * USABLE_S / SECONDS_PER_HOUR
-    most = about("", percent, 1, "%", value=90.0, points=ABOUT.points)
-    yield SAID.judge("most-efficient", most, points=ABOUT.points)
-    yield from _styles(figures, runs)
-    yield from _alike(runs)
-    yield from _in_par(runs)
-    yield from _prices(runs)
-
-
-def _cells(runs: A2haRuns) -> Iterator[tuple[str, A2haCell]]:
+def _cells(runs: A2haRuns) -> dict[str, A2haCell]:
     """Both jobs in both styles."""
-    for job in TWO_JOBS:
-        for style in STYLES:
-            yield f"{job} {style}", runs.short(job, style)
+    return {f"{job} {style}": runs.short(job, style) for job in _TWO_JOBS for style in STYLES}
 
 
 def _variations(runs: A2haRuns) -> Claim:
@@ -500,12 +458,14 @@ def _variations(runs: A2haRuns) -> Claim:
     def excess(run: A2haRun) -> float:
         return 100 * (run.hosts / run.speedup - 1)
 
-    cells = dict(_cells(runs))
-    shares = {name: percent_of_runs(cell, lambda run: low <= excess(run) <= high) for name, cell in cells.items()}
+    cells = _cells(runs)
+    shares = {
+        f"{name}, of orderings:": percent_of_runs(cell, lambda run: low <= excess(run) <= high)
+        for name, cell in cells.items()
+    }
     means = [cell.mean(excess).mean for cell in cells.values()]
     by_hosts = span([cell.mean(lambda run: run.efficiency_percent).mean for cell in cells.values()], 0)
-    found = [above(f"{name}, of orderings:", share, 0, "%", limit=50) for name, share in shares.items()]
-    return SAID.judge("variations", found, f"{span(means[:2], 0)}; {span(means[2:], 0)} %", by_hosts=by_hosts)
+    return _SAID.judge("variations", shares, f"{span(means[:2], 0)}; {span(means[2:], 0)} %", by_hosts=by_hosts)
 
 
 def _thirteen(runs: A2haRuns) -> Iterator[Claim]:
@@ -513,43 +473,37 @@ def _thirteen(runs: A2haRuns) -> Iterator[Claim]:
     speedups = {
         style: [run.speedup for run in runs.short("synthetic", style).by_hosts.get(_THIRTEEN, [])] for style in STYLES
     }
-    n = " and ".join(f"{len(found)}" for found in speedups.values())
     means = {style: mean_of(found) if found else None for style, found in speedups.items()}
-    between = [about(style, mean, 2, value=9.5, points=0.5) for style, mean in means.items()]
-    yield SAID.judge("thirteen-speedup", between, _and, n=n)
-    percents = {
-        style: mean_of([100 * one / _THIRTEEN for one in found]) if found else None for style, found in speedups.items()
-    }
-    near = [about(style, mean, 1, value=70.0, points=ABOUT.points) for style, mean in percents.items()]
-    yield SAID.judge("thirteen-efficiency", near, f"{_and(near)} %", points=ABOUT.points)
+    n = " and ".join(f"{len(found)}" for found in speedups.values())
+    yield _SAID.judge("thirteen-speedup", means, _and, n=n)
+    percents = {style: mean and mean.scaled(100 / _THIRTEEN) for style, mean in means.items()}
+    yield _SAID.judge("thirteen-efficiency", percents, lambda cases: f"{_and(cases)} %")
 
 
 def _and(cases: Sequence[Case]) -> str:
     return " and ".join(case.ours for case in cases)
 
 
-def _styles(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
-    pairs = {job: (runs.short(job, "aggressive"), runs.short(job, "conservative")) for job in TWO_JOBS}
-    more = [above(job, same_hosts_difference(*pair), 2) for job, pair in pairs.items()]
-    yield SAID.judge("better-for-the-same", more, _plus(more))
-    wider = [
-        above(f"{job}: standard deviations, aggressive - conservative", sd_less(*pair, METRICS["hosts"]), 2)
+def _styles(runs: A2haRuns) -> Iterator[Claim]:
+    pairs = {job: (runs.short(job, "aggressive"), runs.short(job, "conservative")) for job in _TWO_JOBS}
+    yield _SAID.judge("better-for-the-same", {job: same_hosts_difference(*pair) for job, pair in pairs.items()}, _plus)
+    wider = {
+        f"{job}: standard deviations, aggressive - conservative": sd_less(*pair, METRICS["hosts"])
         for job, pair in pairs.items()
-    ]
+    }
     ranges = {job: [span(cell.by_hosts) for cell in pair] for job, pair in pairs.items()}
-    yield SAID.judge("narrower", wider, "; ".join(f"{inner} in {outer}" for outer, inner in ranges.values()))
-    hosts = [
-        above(f"{job}: aggressive - conservative", one.less(other, METRICS["hosts"]), 2)
-        for job, (one, other) in pairs.items()
-    ]
-    yield SAID.judge("more-hosts", hosts, _plus(hosts))
+    yield _SAID.judge("narrower", wider, "; ".join(f"{inner} in {outer}" for outer, inner in ranges.values()))
+    hosts = {
+        f"{job}: aggressive - conservative": one.less(other, METRICS["hosts"]) for job, (one, other) in pairs.items()
+    }
+    yield _SAID.judge("more-hosts", hosts, _plus)
     # In some cases: in any of them.
     low, high = _NEARLY_TWICE
-    times = {job: [run.hosts / figures.job(job).optimal_hosts for run in pair[0].runs] for job, pair in pairs.items()}
+    times = {job: [run.hosts / _FIGURES.job(job).optimal_hosts for run in pair[0].runs] for job, pair in pairs.items()}
     near = [sum(low <= one <= high for one in found) for found in times.values()]
     ours = f"{'; '.join(map(str, near))} of {len(times['image'])} orderings"
     most = " and ".join(f"{max(found):.2f} times ({job})" for job, found in times.items())
-    yield SAID.judge("twice-optimal", exactly("", any(near), ours), low=low, high=high, most=most)
+    yield _SAID.judge("twice-optimal", exactly("", any(near), ours), most=most)
 
 
 def _plus(cases: Sequence[Case]) -> str:
@@ -558,43 +512,42 @@ def _plus(cases: Sequence[Case]) -> str:
 
 def _alike(runs: A2haRuns) -> Iterator[Claim]:
     """The fewest of all orderings; where one style has fewer in few orderings only, that can be chance."""
-    found, ours, speedups, least = [], [], [], []
-    for job in TWO_JOBS:
-        fewest = {style: min(runs.short(job, style).by_hosts) for style in STYLES}
-        limit, both = max(fewest.values()), " and ".join(str(fewest[style]) for style in ("conservative", "aggressive"))
-        some = sum(run.hosts < limit for style in STYLES for run in runs.short(job, style).runs)
+    found, ours, speedups, least = [], [], {}, []
+    for job in _TWO_JOBS:
+        cells = [runs.short(job, style) for style in STYLES]
+        fewest = [min(cell.by_hosts) for cell in cells]
+        limit, both = max(fewest), " and ".join(map(str, fewest))
+        some = sum(run.hosts < limit for cell in cells for run in cell.runs)
         text = f"{both}, {counted(some, 'ordering')} below {limit}"
         found.append(Case(job, text, "not decided") if 0 < some <= _FEW else exactly(job, not some, text))
         ours.append(both)
-        slow, fast = (min(run.speedup for run in runs.short(job, style).runs) for style in STYLES)
-        speedups.append(below(job, 100 * abs(fast / slow - 1), 1, "% apart", limit=ABOUT.points))
+        slow, fast = (min(cell.values(METRICS["speedup"])) for cell in cells)
+        speedups[job] = 100 * abs(fast / slow - 1)
         least.append(f"{slow:.2f} and {fast:.2f}")
-    yield SAID.judge("fewest-alike", found, "; ".join(ours), few=_FEW)
-    yield SAID.judge("least-speedup-alike", speedups, "; ".join(least), points=ABOUT.points)
+    yield _SAID.judge("fewest-alike", found, "; ".join(ours), few=_FEW)
+    yield _SAID.judge("least-speedup-alike", speedups, "; ".join(least))
 
 
 def _in_par(runs: A2haRuns) -> Iterator[Claim]:
     for name, quantity in (("in-par", "hosts"), ("in-par-payment", "payment_h")):
-        found = [above(f"{of}:", speedup_elasticity(cell, METRICS[quantity]), 2, "%") for of, cell in _cells(runs)]
-        yield SAID.judge(name, found, spread)
+        found = {f"{of}:": speedup_elasticity(cell, METRICS[quantity]) for of, cell in _cells(runs).items()}
+        yield _SAID.judge(name, found, spread)
     # With all four pairs of ratios between which the paper lets a user choose.
     always, least = [], []
-    for job in TWO_JOBS:
+    for job in _TWO_JOBS:
         efficiencies = [run.efficiency_percent for ratios in _USER for run in runs.sweep[job][ratios].runs]
         low = sum(percent <= 50 for percent in efficiencies)
         least.append(f"{min(efficiencies):.1f}")
         always.append(exactly(f"{job}:", not low, f"{low} of {len(efficiencies)} orderings have 50 % or less"))
-    yield SAID.judge("always-half", always, f"least {'; '.join(least)} %")
+    yield _SAID.judge("always-half", always, f"least {'; '.join(least)} %")
 
 
 def _prices(runs: A2haRuns) -> Iterator[Claim]:
-    found, paid, changes = [], [], []
-    for job in TWO_JOBS:
+    found, changes = {}, {}
+    for job in _TWO_JOBS:
         aggressive, conservative = (runs.short(job, style) for style in ("aggressive", "conservative"))
         for quantity in ("payment_h", "speedup"):
-            more = above(f"{job}: {WORDS[quantity]}", aggressive.less(conservative, METRICS[quantity]), 2)
-            found.append(more)
-            paid += [more] if quantity == "payment_h" else []
+            found[f"{job}: {WORDS[quantity]}"] = aggressive.less(conservative, METRICS[quantity])
         high, low = (
             quotient(cell.statistic(METRICS["payment_h"]), cell.statistic(METRICS["speedup"]))
             for cell in (aggressive, conservative)
@@ -603,10 +556,12 @@ def _prices(runs: A2haRuns) -> Iterator[Claim]:
         assert low is not None
         ratio = quotient(high, low, 100.0)
         assert ratio is not None
-        change = Estimate(ratio.estimate.n, ratio.value - 100, ratio.estimate.half_width)
-        changes.append(about(job, change, 1, value=0.0, points=ABOUT.points))
-    yield SAID.judge("pays-more-for-time", found, f"{_plus(paid)} h")
-    yield SAID.judge("proportional", changes, f"{with_intervals(changes)} %", points=ABOUT.points)
+        changes[job] = Statistic(ratio.value - 100, ratio.influence)
+    yield _SAID.judge("pays-more-for-time", found, lambda cases: f"{_plus(cases[::2])} h")
+    yield _SAID.judge("proportional", changes, lambda cases: f"{with_intervals(cases)} %")
+
+
+# ---------------------------------------------------------------------------- sections 4.3, 4.4 and the abstract
 
 
 _DIGITS = {"hosts": 1, "wall_h": 2, "speedup": 1, "payment_h": 1}
@@ -623,110 +578,72 @@ _LINES: dict[str, tuple[Callable[[LongLines], dict[str, float]], Callable[[LongL
 
 _Means = Callable[[LongQuantity], Estimate]
 
-
-def table_claims(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
-    """Judge Tables 1 and 2 row by row, and the statements of sections 4.3 and 4.4 and the abstract."""
-    yield from (_table_1(figures, runs, what) for what in _TABLE_1)
-    yield from _continued(figures, runs)
-    yield from _table_2(figures, runs)
-    yield _optimal_is_least(figures, runs)
-    yield from _long_tasks(figures, runs)
-    yield _within_the_budget(figures, runs)
-
-
-# ------------------------------------------------------------------------------------------------------ Table 1
-
-
-_TABLE_1: dict[str, tuple[str, Callable[[A2haRun], float], str, str]] = {
-    "charged time": ("charged_h", METRICS["payment_h"], "h", ""),
-    "interrupted tasks": ("interrupted_tasks", lambda run: run.interrupted_tasks, "", ""),
-    "wasted time": ("wasted_min", lambda run: run.wasted_s / SECONDS_PER_MINUTE, "min", "wasted time: note 5"),
-    "continued hosts": ("continued_hosts", lambda run: run.continued_hosts, "", ""),
+_TABLE_1: dict[str, tuple[Metric, str]] = {
+    "charged_h": (METRICS["payment_h"], " h"),
+    "interrupted_tasks": (lambda run: run.interrupted_tasks, ""),
+    "wasted_min": (lambda run: run.wasted_s / SECONDS_PER_MINUTE, " min"),
+    "continued_hosts": (lambda run: run.continued_hosts, ""),
 }
-"""Columns of Table 1, with the reasons why ours may differ."""
+"""Columns of Table 1, with their units."""
 
 
-def _table_1(figures: A2haFigures, runs: A2haRuns, what: str) -> Claim:
+def _table_1(runs: A2haRuns) -> Iterator[Claim]:
     """The paper prints no spread: within one standard deviation of our orderings is near, or what rounds to it."""
-    name, metric, unit, cause = _TABLE_1[what]
-    found, printed = [], []
-    for job in SHORT_JOBS:
-        cell, number = runs.short(job, runs.style), getattr(figures.job(job), name)
-        sd = cell.sd(metric)
-        reach = max(0.5, 0.0 if sd is None else sd.value)
-        near = f"{unit} (printed {number:g}, our standard deviation {reach:.1f})".strip()
-        found.append(about(job, cell.mean(metric), 1, near, value=number, points=reach))
-        printed.append(f"{number:g}")
-    ours = "; ".join(f"{case.mean:.1f}" for case in found)
-    shown = f"{'; '.join(printed)} {unit}".strip()
-    return SAID.judge("table-1", found, f"{ours} {unit}".strip(), what=what, printed=shown, cause=cause)
+    for name, (metric, unit) in _TABLE_1.items():
+        found = []
+        for job in SHORT_JOBS:
+            cell, number = runs.short(job, runs.style), getattr(_FIGURES.job(job), name)
+            sd = cell.sd(metric)
+            reach = max(0.5, 0.0 if sd is None else sd.value)
+            near = f"{unit} (printed {number:g}, our standard deviation {reach:.1f})".strip()
+            found.append(about(job, cell.mean(metric), 1, near, value=number, points=reach))
+        ours = "; ".join(f"{case.mean:.1f}" for case in found)
+        yield _SAID.judge(f"table-1-{name}", found, f"{ours}{unit}")
 
 
-def _continued(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
+def _continued(runs: A2haRuns) -> Iterator[Claim]:
     cells = {job: runs.short(job, runs.style) for job in SHORT_JOBS}
     shares = {
         job: estimate_of(cell.share_percent(lambda run: run.continued_hosts, METRICS["payment_h"]))
         for job, cell in cells.items()
     }
-    for job, percent in (("image", 15), ("test-suite", 20)):
-        printed = figures.job(job)
-        yield SAID.judge(
-            "continued",
-            about("", shares[job], 1, "%", value=percent, points=ABOUT.points),
-            percent=percent,
-            job=job,
-            points=ABOUT.points,
-            hosts=printed.continued_hosts,
-            charged=printed.charged_h,
-        )
+    for job in ("image", "test-suite"):
+        yield _SAID.judge(f"continued-{job}", shares[job])
     synthetic = shares.pop("synthetic")
-    found = []
+    more = {}
     for job, share in shares.items():
         mean = None if share.mean is None or synthetic.mean is None else share.mean - synthetic.mean
-        more = Estimate(share.n, mean, (share.half_width or 0.0) + (synthetic.half_width or 0.0))
-        found.append(above(f"{job} less synthetic:", more, 1, "points"))
-    percents = {job.job: 100 * job.continued_hosts / job.charged_h for job in figures.jobs}
-    ours, theirs = (
-        "; ".join(f"{of[job]:.1f}" for job in shares) + f" against {of['synthetic']:.1f} %"
-        for of in ({job: share.mean or 0.0 for job, share in {**shares, "synthetic": synthetic}.items()}, percents)
-    )
-    yield SAID.judge("significant", found, ours, printed=theirs)
-    wasted = []
+        half_width = (share.half_width or 0.0) + (synthetic.half_width or 0.0)
+        more[f"{job} less synthetic:"] = Estimate(share.n, mean, half_width)
+    ours = "; ".join(f"{share.mean or 0.0:.1f}" for share in shares.values())
+    yield _SAID.judge("significant", more, f"{ours} against {synthetic.mean or 0.0:.1f} %")
+    wasted = {}
     for job in shares:
         busy = cells[job].share_percent(lambda run: run.later_busy_s, lambda run: run.later_paid_s)
-        idle = busy and Statistic(100 - busy.value, busy.influence)
-        wasted.append(above(job, idle, 0, "%", limit=50))
-    yield SAID.judge("mostly-wasted", wasted, with_intervals)
+        wasted[job] = busy and Statistic(100 - busy.value, busy.influence)
+    yield _SAID.judge("mostly-wasted", wasted, with_intervals)
 
 
-# ------------------------------------------------------------------------------------------------------ Table 2
-
-
-def _table_2(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
+def _table_2(runs: A2haRuns) -> Iterator[Claim]:
     def means(values_of: Callable[[LongLines], dict[str, float]]) -> _Means:
         return lambda quantity: estimate([values_of(lines)[quantity] for lines in runs.lines])
 
-    why = "arithmetic decides it, no replay: sums of the run times of our draws; "
     for name, (booting, at_once) in _LINES.items():
-        yield _line(figures.case(name), LONG_QUANTITIES, means(booting), means(at_once), why)
+        yield _line(_FIGURES.case(name), LONG_QUANTITIES, means(booting), means(at_once))
     hosts = []
-    for case in figures.heuristic_cases:
+    for case in _FIGURES.heuristic_cases:
         assert case.initial_hosts is not None
         key = runs.style, case.initial_hosts
-        booting, at_once = (
+        of_heuristic, of_ready = (
             lambda quantity, cell=cells[key]: cell.mean(METRICS[quantity]) for cells in (runs.long, runs.long_at_once)
         )
-        yield _line(case, _MEASURED, booting, at_once)
+        yield _line(case, _MEASURED, of_heuristic, of_ready)
         reach = max(case.hosts_sd or 0.0, 0.5)
-        hosts.append(about(case.case, booting("hosts"), 1, value=case.hosts, points=reach))
-    ours = "; ".join(f"{case.mean:.0f}" for case in hosts)
-    printed = "; ".join(f"{case.hosts:.0f}" for case in figures.heuristic_cases)
-    yield SAID.judge("hosts-of-table-2", hosts, ours, printed=printed)
+        hosts.append(about(case.case, of_heuristic("hosts"), 1, value=case.hosts, points=reach))
+    yield _SAID.judge("hosts-of-table-2", hosts, "; ".join(f"{case.mean:.0f}" for case in hosts))
 
 
-def _line(
-    case: PublishedLongCase, quantities: Sequence[LongQuantity], booting: _Means, at_once: _Means, why: str = ""
-) -> Claim:
+def _line(case: PublishedLongCase, quantities: Sequence[LongQuantity], booting: _Means, at_once: _Means) -> Claim:
     """A row of Table 2, which is of hosts that are ready at once, and with the boot time of section 4 beside."""
     shown = [quantity for quantity in quantities if case.mean(quantity) is not None and quantity != "speedup"]
 
@@ -734,17 +651,9 @@ def _line(
         return "; ".join(f"{values(quantity).mean or 0.0:.{_DIGITS[quantity]}f}" for quantity in shown)
 
     with_boot = claim("", _near(case, quantities, booting)).verdict
-    few = " and ".join(WORDS[quantity] for quantity in shown)
-    return SAID.judge(
-        "table-2-line",
-        _near(case, quantities, at_once),
-        f"{numbers(at_once)}; 5 min boot {numbers(booting)}",
-        case=case.case,
-        heading=few if len(shown) < 3 else "hosts, time and payment (h)",
-        printed="; ".join(f"{case.mean(quantity):.{_DIGITS[quantity]}f}" for quantity in shown),
-        why=why,
-        without=verdict_in_words(with_boot),
-    )
+    ours = f"{numbers(at_once)}; 5 min boot {numbers(booting)}"
+    near = _near(case, quantities, at_once)
+    return _SAID.judge(f"table-2, {case.case}", near, ours, without=verdict_in_words(with_boot))
 
 
 def _near(case: PublishedLongCase, quantities: Sequence[LongQuantity], values: _Means) -> list[Case]:
@@ -760,72 +669,51 @@ def _near(case: PublishedLongCase, quantities: Sequence[LongQuantity], values: _
     return found
 
 
-def _optimal_is_least(figures: A2haFigures, runs: A2haRuns) -> Claim:
+def _optimal_is_least(runs: A2haRuns) -> Claim:
     """Of the first orderings: what a plan pays at least that ends with the longest task."""
-    printed = figures.case("optimal")
     serial_h = [lines.alone.serial_s / SECONDS_PER_HOUR for lines in runs.lines]
     dearer = [bound > hours for (_, bound), hours in zip(runs.fastest, serial_h, strict=False)]
-    known, least = (above("", estimate([float(pair[side]) for pair in runs.fastest]), 0).ours for side in (0, 1))
-    return SAID.decided(
-        "optimal-is-least",
-        "does not hold" if any(dearer) else "holds",
-        f"least payment {least} h",
-        payment=printed.payment_h,
-        hosts=printed.hosts,
-        dearer=sum(dearer),
-        n=len(dearer),
-        known=known,
-    )
+    known, least = (show(estimate([float(pair[side]) for pair in runs.fastest]), 0) for side in (0, 1))
+    verdict, texts = "does not hold" if any(dearer) else "holds", {"dearer": sum(dearer), "n": len(dearer)}
+    return _SAID.decided("optimal-is-least", verdict, f"least payment {least} h", known=known, **texts)
 
 
-def _long_tasks(figures: A2haFigures, runs: A2haRuns) -> Iterator[Claim]:
+def _long_tasks(runs: A2haRuns) -> Iterator[Claim]:
     lines_alone = [line_values(lines.alone) for lines in runs.lines]
     alone = {name: mean_of([line[name] for line in lines_alone]) for name in ("speedup", "payment_h")}
-    others = {
-        name: {
-            f"{case.case}, {style}": runs.long[style, case.initial_hosts].statistic(METRICS[name])
-            for case in figures.heuristic_cases
-            for style in STYLES
-            if case.initial_hosts is not None
-        }
-        for name in alone
+    cells = {
+        f"{case.case}, {style}": runs.long[style, case.initial_hosts]
+        for case in _FIGURES.heuristic_cases
+        for style in STYLES
+        if case.initial_hosts is not None
     }
-    found = [
-        above(f"{WORDS[name]}, {of}:", alone[name] - statistic)
-        for name in alone
-        for of, statistic in others[name].items()
-    ]
-    shown = [above("", alone[name]).ours for name in alone]
-    yield SAID.judge("best-and-dearest", found, f"{shown[0]}; {shown[1]} h")
+    found = {
+        f"{WORDS[name]}, {of}:": line - cell.statistic(METRICS[name])
+        for name, line in alone.items()
+        for of, cell in cells.items()
+    }
+    shown = [show(line.estimate, 1) for line in alone.values()]
+    yield _SAID.judge("best-and-dearest", found, f"{shown[0]}; {shown[1]} h")
     paid = alone["payment_h"]
-    less = [below(f"{of}:", statistic - paid, 1, "h") for of, statistic in others["payment_h"].items()]
-    printed_h = figures.case("1 per task").payment_h
-    printed = span([100 * (1 - case.payment_h / printed_h) for case in figures.heuristic_cases])
-    saved = span([-100 * (case.mean or 0.0) / paid.value for case in less])
-    yield SAID.judge("cheaper-than-alone", less, f"{saved} % less", printed=printed)
+    less = {f"{of}:": cell.statistic(METRICS["payment_h"]) - paid for of, cell in cells.items()}
+    saved = span([-100 * one.value / paid.value for one in less.values()])
+    yield _SAID.judge("cheaper-than-alone", less, f"{saved} % less")
     walls = {
         "5 min boot": [lines.alone.wall_s / SECONDS_PER_HOUR for lines in runs.lines],
         "no boot": [lines.alone_at_once.wall_s / SECONDS_PER_HOUR for lines in runs.lines],
     }
-    near = [
-        below(
-            f"{style}, longest task with {boot}:",
-            runs.long[style, 100].statistic(METRICS["wall_h"]) - mean_of(hours),
-            2,
-            "h",
-            limit=1.5,
-        )
+    near = {
+        f"{style}, longest task with {boot}:": runs.long[style, 100].statistic(METRICS["wall_h"]) - mean_of(hours)
         for style in STYLES
         for boot, hours in walls.items()
-    ]
+    }
     above_h = value(runs.long[runs.style, 100], "wall_h") - mean_of(walls["5 min boot"]).value
-    stated = figures.case("100 initial").wall_h - figures.case("optimal").wall_h
-    yield SAID.judge("near-optimal-time", near, f"{above_h:.2f} h", printed=stated)
+    yield _SAID.judge("near-optimal-time", near, f"{above_h:.2f} h")
 
 
-def _within_the_budget(figures: A2haFigures, runs: A2haRuns) -> Claim:
+def _within_the_budget(runs: A2haRuns) -> Claim:
     """Of the least budget: what is below it is below every other, and none is printed."""
-    budgets = {job: figures.job(job).optimal_hosts for job in SHORT_JOBS}
+    budgets = {job: _FIGURES.job(job).optimal_hosts for job in SHORT_JOBS}
     least, twice = (
         [
             below(job, cells[job].mean(METRICS["payment_h"]), 1, f"h of {factor * hours}", limit=factor * hours)
@@ -834,7 +722,7 @@ def _within_the_budget(figures: A2haFigures, runs: A2haRuns) -> Claim:
         for factor, cells in ((1, {job: runs.short(job, runs.style) for job in SHORT_JOBS}), (2, runs.twice))
     )
     verdict = all_hold(least)
-    return SAID.decided(
+    return _SAID.decided(
         "within-the-budget",
         "holds" if verdict == "holds" else "not decided",
         "; ".join(case.ours.partition(" h")[0] for case in least) + " h",
@@ -842,35 +730,37 @@ def _within_the_budget(figures: A2haFigures, runs: A2haRuns) -> Claim:
         below_twice=verdict_in_words(all_hold(twice)),
         least="; ".join(map(str, least)),
         twice="; ".join(map(str, twice)),
-        charged="; ".join(f"{figures.job(job).charged_h:g}" for job in SHORT_JOBS),
     )
+
+
+# ---------------------------------------------------------------------------- what was found besides
 
 
 def a2ha_findings(runs: A2haRuns) -> Iterator[Claim]:
     """Initial hosts, a larger budget, waiting for predictions, and what not knowing the run times costs."""
     yield from _initial_hosts(runs)
     base = {job: runs.short(job, "conservative") for job in SHORT_JOBS}
-    earlier = [below(job, runs.twice[job].less(base[job], METRICS["wall_h"]), 2, "h") for job in base]
+    earlier = {job: runs.twice[job].less(base[job], METRICS["wall_h"]) for job in base}
     hosts, paid, wall = (
         [value(runs.twice[job], name) / value(base[job], name) for job in base]
         for name in ("hosts", "payment_h", "wall_h")
     )
     sooner = span([100 * (1 - ratio) for ratio in wall])
     ours = f"{span(hosts, 1)} times the hosts, {span(paid, 1)} times the payment, {sooner} % earlier"
-    yield SAID.judge("twice-the-budget", earlier, ours)
+    yield _SAID.judge("twice-the-budget", earlier, ours)
     if runs.not_knowing:
         # Of the first orderings, against the best plan that was found.
         for name, of in (("costs-time", "later_percent"), ("costs-payment", "dearer_percent")):
-            more = [
-                above(f"{job}, {style}:", estimate([getattr(pair, of) for pair in pairs]), 0, "%")
+            more = {
+                f"{job}, {style}:": estimate([getattr(pair, of) for pair in pairs])
                 for (job, style), pairs in runs.not_knowing.items()
-            ]
-            yield SAID.judge(name, more, spread)
+            }
+            yield _SAID.judge(name, more, spread)
 
 
 def _initial_hosts(runs: A2haRuns) -> Iterator[Claim]:
     """Findings on the three lines of Table 2: their order, and hosts from the start on."""
-    cases = {case.initial_hosts: case.case for case in a2ha_figures().heuristic_cases if case.initial_hosts is not None}
+    cases = {case.initial_hosts: case.case for case in _FIGURES.heuristic_cases if case.initial_hosts is not None}
     found = []
     for style in STYLES:
         for more, fewer in pairwise(cases):
@@ -882,15 +772,12 @@ def _initial_hosts(runs: A2haRuns) -> Iterator[Claim]:
         f"{value(one, name):.{digits}f} to {value(many, name):.{digits}f}"
         for name, digits in (("wall_h", 2), ("payment_h", 0))
     )
-    yield SAID.judge("initial-hosts", found, f"1 to 100: {times} h, {paid} h paid")
-    waits = [
-        above(
-            f"{name}, {style}:",
-            runs.long_at_once[style, initial].less(runs.long_at_once[AT_THE_START, initial], METRICS["wall_h"]),
-            2,
-            "h",
+    yield _SAID.judge("initial-hosts", found, f"1 to 100: {times} h, {paid} h paid")
+    waits = {
+        f"{name}, {style}:": runs.long_at_once[style, initial].less(
+            runs.long_at_once[AT_THE_START, initial], METRICS["wall_h"]
         )
         for initial, name in cases.items()
         for style in STYLES
-    ]
-    yield SAID.judge("waiting", waits, f"{span([case.mean for case in waits], 1)} h longer")
+    }
+    yield _SAID.judge("waiting", waits, f"{span([wait.mean for wait in waits.values()], 1)} h longer")

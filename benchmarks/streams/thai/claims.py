@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...claims import ABOUT, Case, Claim, Compare, about, above, below, exactly, span, tally, together
+from ...claims import ABOUT, Case, Claim, Found, about, above, below, exactly, span, tally, together
 from ...data_files import Statements
 from .printed import QUANTITIES, Quantity, thai_figures
 from .runs import XLARGE, Metric, ThaiRuns, cost_usd, idle_s, late_s, late_tasks, types_used
@@ -18,14 +18,11 @@ from .settings import EXAMPLE_FRACTION, KNOWN, UNKNOWN
 LESS_THAN_USD = 1.0
 """By which the settings that cost almost the same are said to be dearer, at most."""
 
-NO_IDLE_PERCENT = 1.0
-"""What 'no idle time' means: less than so many percent of the time in which the VMs were ready."""
-
 WORST_TIMES = 700.0
 """By which factor the highest violation cost is said to be above that of ``unknown``."""
 
 _ALIKE, _BOTH_XLARGE = ("medium.8", "medium.10", "large.5"), ("xlarge.2", "xlarge.3")
-_SAID = Statements.read(__package__)
+SAID = Statements.read(__package__)
 
 
 def thai_claims(runs: ThaiRuns) -> Iterator[Claim]:
@@ -40,11 +37,9 @@ def thai_claims(runs: ThaiRuns) -> Iterator[Claim]:
     yield from _mis_utilisation(runs)
 
 
-def _less(
-    runs: ThaiRuns, compare: Compare, policies: Iterable[str], others: Sequence[str], metric: Metric, digits: int
-) -> list[Case]:
+def _less(runs: ThaiRuns, policies: Iterable[str], others: Sequence[str], metric: Metric) -> dict[str, Found]:
     """Policies less others, run by run."""
-    return [compare(f"{one} - {other}", runs.less(one, other, metric), digits) for one in policies for other in others]
+    return {f"{one} - {other}": runs.less(one, other, metric) for one in policies for other in others}
 
 
 def _others(*policies: str) -> list[str]:
@@ -64,8 +59,7 @@ def _above_known(runs: ThaiRuns, name: str, quantity: Quantity) -> Claim:
     stated = thai_figures().stated(UNKNOWN, quantity)
     more = above("", runs.ratio(UNKNOWN, KNOWN, quantity, "percent_more"), 1, "%")
     limits = 1 + (stated - ABOUT.points) / 100, 1 + (stated + ABOUT.points) / 100
-    case = _is_times(runs, UNKNOWN, KNOWN, quantity, limits, more.ours)
-    return _SAID.judge(name, case, stated=stated, points=ABOUT.points)
+    return SAID.judge(name, _is_times(runs, UNKNOWN, KNOWN, quantity, limits, more.ours))
 
 
 def _times(runs: ThaiRuns, policy: str, low: float, high: float) -> Case:
@@ -77,7 +71,6 @@ def _times(runs: ThaiRuns, policy: str, low: float, high: float) -> Case:
 
 def _table_3(runs: ThaiRuns) -> Iterator[Claim]:
     figures, mean = thai_figures(), runs.span
-    printed = {approach.policy: approach for approach in figures.approaches}
     yield _above_known(runs, "cost-above-known", "cost_usd")
     yield _above_known(runs, "late-above-known", "late_tasks")
     alike = []
@@ -86,120 +79,92 @@ def _table_3(runs: ThaiRuns) -> Iterator[Claim]:
         more = about(policy, percent, 1, "%", value=0.0, points=ABOUT.percent)
         dollars = below(policy, runs.less(policy, UNKNOWN, cost_usd), limit=LESS_THAN_USD)
         alike.append(together(policy, [more, dollars], more.ours))
-    percents = [figures.ratio(policy, UNKNOWN, "cost_usd", "percent_more") for policy in _ALIKE]
-    ours = span([case.mean for case in alike], 1, "%", "+")
-    yield _SAID.judge("alike", alike, ours, most=LESS_THAN_USD, printed=span(percents, 1, "%", "+"))
-    late = [printed[policy].late_tasks for policy in _ALIKE]
-    yield _SAID.judge(
-        "more-late-tasks",
-        _less(runs, above, _ALIKE, [UNKNOWN], late_tasks, 1),
-        f"{mean(_ALIKE, late_tasks, 1)} against {mean([UNKNOWN], late_tasks, 1)}",
-        low=min(late),
-        high=max(late),
-        its=printed[UNKNOWN].late_tasks,
-    )
+    yield SAID.judge("alike", alike, span([case.mean for case in alike], 1, "%", "+"))
+    ours = f"{mean(_ALIKE, late_tasks, 1)} against {mean([UNKNOWN], late_tasks, 1)}"
+    yield SAID.judge("more-late-tasks", _less(runs, _ALIKE, [UNKNOWN], late_tasks), ours)
     least, most, times = (figures.stated(policy, "late_tasks") for policy in ("large.5", "medium.8", "large.4"))
     limits = {"large.5": (least, least), "medium.10": (least, most), "medium.8": (most, most)}
     found = [_times(runs, policy, *limits[policy]) for policy in limits]
-    ours = f"{found[0].ours.removesuffix(' times')} to {found[-1].ours}"
-    yield _SAID.judge("times-late-tasks", found, ours, least=least, most=most, percent=ABOUT.percent)
-    yield _SAID.judge(
-        "cheapest",
-        _less(runs, below, ["large.4"], _others("large.4"), cost_usd, 3),
-        f"{mean(['large.4'], cost_usd, 3)} against {mean([KNOWN], cost_usd, 3)} $",
-        printed=printed["large.4"].cost_usd,
-        its=printed[KNOWN].cost_usd,
-    )
-    yield _SAID.judge("large-4-late", _times(runs, "large.4", times, times), times=times, percent=ABOUT.percent)
+    yield SAID.judge("times-late-tasks", found, f"{found[0].ours.removesuffix(' times')} to {found[-1].ours}")
+    ours = f"{mean(['large.4'], cost_usd, 3)} against {mean([KNOWN], cost_usd, 3)} $"
+    yield SAID.judge("cheapest", _less(runs, ["large.4"], _others("large.4"), cost_usd), ours)
+    yield SAID.judge("large-4-late", _times(runs, "large.4", times, times))
     for name, metric, digits, unit in (("dearest", cost_usd, 3, " $"), ("latest", late_tasks, 1, "")):
-        found = _less(runs, above, _BOTH_XLARGE, _others(*_BOTH_XLARGE), metric, digits)
         ours = " and ".join(mean([policy], metric, digits) for policy in _BOTH_XLARGE) + unit
-        yield _SAID.judge(name, found, ours, two=printed["xlarge.2"], three=printed["xlarge.3"])
+        yield SAID.judge(name, _less(runs, _BOTH_XLARGE, _others(*_BOTH_XLARGE), metric), ours)
 
 
 def _violation_costs(runs: ThaiRuns) -> Iterator[Claim]:
     figures = thai_figures()
     yield _above_known(runs, "violation-above-known", "violation_cost_usd")
-    mine, its = (figures.approach(policy) for policy in (UNKNOWN, KNOWN))
-    yield _SAID.judge(
-        "dearer-and-later",
-        [
-            above("cost", runs.less(UNKNOWN, KNOWN, cost_usd), 3, "$"),
-            above("late tasks", runs.less(UNKNOWN, KNOWN, late_tasks)),
-        ],
-        lambda cases: f"{cases[0].ours}, {cases[1].ours} tasks more",
-        cost=mine.cost_usd - its.cost_usd,
-        late=mine.late_tasks - its.late_tasks,
-    )
+    cases = [
+        above("cost", runs.less(UNKNOWN, KNOWN, cost_usd), 3, "$"),
+        above("late tasks", runs.less(UNKNOWN, KNOWN, late_tasks)),
+    ]
+    yield SAID.judge("dearer-and-later", cases, f"{cases[0].ours}, {cases[1].ours} tasks more")
 
     def times(policy: str, limit: float) -> Case:
         ratio = above(policy, runs.ratio(policy, UNKNOWN, "violation_cost_usd", "times"), 1, "times")
         more = above(policy, runs.difference(policy, UNKNOWN, "violation_cost_usd", limit))
         return together(policy, [more], ratio.ours)
 
-    yield _SAID.judge("twice", [times(policy, 2) for policy in figures.fixed], tally("settings"), n=len(figures.fixed))
+    yield SAID.judge("twice", [times(policy, 2) for policy in figures.fixed], tally("settings"))
     worst = max(figures.fixed, key=figures.violation_cost_usd)
-    yield _SAID.judge("worst", times(worst, WORST_TIMES), times=WORST_TIMES, worst=worst)
+    yield SAID.judge("worst", times(worst, WORST_TIMES), worst=worst)
 
 
 def _blocks(runs: ThaiRuns) -> Iterator[Claim]:
-    figures = thai_figures()
-    types = {policy: runs.approaches[policy].mean(types_used) for policy in (KNOWN, UNKNOWN)}
-    yield _SAID.judge("mixed", [above(policy, types[policy], 2, "types", limit=1) for policy in types])
+    yield SAID.judge("mixed", {policy: runs.approaches[policy].mean(types_used) for policy in (KNOWN, UNKNOWN)})
     for policy, name in ((KNOWN, "known-without-xlarge"), (UNKNOWN, "unknown-with-xlarge")):
         used = [run.blocks[XLARGE] > 0 for run in runs.approaches[policy].runs]
         as_said = not any(used) if policy == KNOWN else all(used)
-        yield _SAID.judge(name, exactly(policy, as_said, f"in {sum(used)} of {len(used)} runs"))
-    printed = figures.violation_cost_usd(UNKNOWN) - figures.violation_cost_usd(KNOWN)
+        yield SAID.judge(name, exactly(policy, as_said, f"in {sum(used)} of {len(used)} runs"))
     more = runs.difference(UNKNOWN, KNOWN, "violation_cost_usd")
-    yield _SAID.judge("outperformed", above("", more, 3, "$"), lambda cases: f"{cases[0].ours} lower", printed=printed)
+    yield SAID.judge("outperformed", more, lambda cases: f"{cases[0].ours} lower")
     without = {name: runs.difference_without_xlarge(name) for name in QUANTITIES}
-    lower = [
-        above("cost", without["cost_usd"], 3, "$"),
-        above("violation cost", without["violation_cost_usd"], 3, "$"),
-    ]
-    ours = f"{lower[0].ours} and {lower[1].ours} lower"
-    yield _SAID.judge("due-to-xlarge", lower, ours, late=above("", without["late_tasks"]).ours)
+    lower = SAID.cases("due-to-xlarge", {"cost": without["cost_usd"], "violation cost": without["violation_cost_usd"]})
+    late = above("", without["late_tasks"]).ours
+    yield SAID.judge("due-to-xlarge", lower, f"{lower[0].ours} and {lower[1].ours} lower", late=late)
 
 
 def _mis_utilisation(runs: ThaiRuns) -> Iterator[Claim]:
     fixed, adaptive = thai_figures().fixed, (KNOWN, UNKNOWN)
     but_one = [policy for policy in fixed if policy != "xlarge.2"]
-    yield _SAID.judge("less-idle", _less(runs, below, adaptive, but_one, idle_s, 0), tally("pairs"))
-    yield _SAID.judge("less-late-time", _less(runs, below, adaptive, fixed, late_s, 0), tally("pairs"))
+    yield SAID.judge("less-idle", _less(runs, adaptive, but_one, idle_s), tally("pairs"))
+    yield SAID.judge("less-late-time", _less(runs, adaptive, fixed, late_s), tally("pairs"))
     early, idle_and_late = [], []
     for policy in fixed:
         found = runs.approaches[policy]
         ends = above(policy, found.mean(runs.ends_early), 2, "jobs")
         early.append(together(policy, [ends, above(policy, found.mean(late_tasks))], ends.ours))
-        pairs = [case for metric in (idle_s, late_s) for case in _less(runs, above, [policy], adaptive, metric, 0)]
+        more = [less for metric in (idle_s, late_s) for less in _less(runs, [policy], adaptive, metric).items()]
         idle, late = (runs.span([policy], metric, 0) for metric in (idle_s, late_s))
+        pairs = [above(label, number, 0) for label, number in more]
         idle_and_late.append(together(policy, pairs, f"{idle} s idle and {late} s late"))
-    yield _SAID.judge("early", early, tally("settings"))
-    yield _SAID.judge("idle-and-late", idle_and_late, tally("settings"))
-    share = runs.approaches["xlarge.2"].share_percent(idle_s, lambda run: run.idle_s + run.busy_s)
-    yield _SAID.judge("no-idle", below("", share, 3, "%", limit=NO_IDLE_PERCENT))
+    yield SAID.judge("early", early, tally("settings"))
+    yield SAID.judge("idle-and-late", idle_and_late, tally("settings"))
+    yield SAID.judge("no-idle", runs.approaches["xlarge.2"].share_percent(idle_s, lambda run: run.idle_s + run.busy_s))
     others = _others("xlarge.2")
     most = max(runs.approaches[other].statistic(late_s).value for other in others)
     ours = f"{runs.span(['xlarge.2'], late_s, 0)} against {most:,.0f} s"
-    yield _SAID.judge("much-late-time", _less(runs, above, ["xlarge.2"], others, late_s, 0), ours)
+    yield SAID.judge("much-late-time", _less(runs, ["xlarge.2"], others, late_s), ours)
 
 
 def thai_findings(runs: ThaiRuns) -> Iterator[Claim]:
     """Judge statements of ours on the same runs."""
     quantities: tuple[Quantity, ...] = ("late_tasks", "violation_cost_usd")
-    found = [
-        above(f"{quantity}, xlarge.2 - {other}", runs.difference("xlarge.2", other, quantity), 3)
+    found = {
+        f"{quantity}, xlarge.2 - {other}": runs.difference("xlarge.2", other, quantity)
         for other in _others("xlarge.2")
         for quantity in quantities
-    ]
+    }
     late, violation = (
         above("", runs.approaches["xlarge.2"].number(name), n).ours for name, n in zip(quantities, (1, 2), strict=True)
     )
-    yield _SAID.judge("worst-of-table-3", found, f"{late} tasks, {violation} $")
-    saved = above("", runs.difference_without_xlarge("cost_usd"), 3)
+    yield SAID.judge("worst-of-table-3", found, f"{late} tasks, {violation} $")
+    [saved] = SAID.cases("extra-cost-of-xlarge", runs.difference_without_xlarge("cost_usd"))
     extra = above("", runs.less(UNKNOWN, KNOWN, cost_usd), 3)
-    yield _SAID.judge("extra-cost-of-xlarge", saved, f"{saved.ours} of {extra.ours} $ above known")
+    yield SAID.judge("extra-cost-of-xlarge", saved, f"{saved.ours} of {extra.ours} $ above known")
     every = {**runs.approaches, **runs.variants}
     for what, policy, base in (
         ("to the letter of section 3.2, known", "known-paid-blocks", KNOWN),
@@ -208,14 +173,14 @@ def thai_findings(runs: ThaiRuns) -> Iterator[Claim]:
     ):
         cost, tasks = (every[policy].less(every[base], metric) for metric in (cost_usd, late_tasks))
         both = [below("cost", cost, 3, "$"), below("late tasks", tasks)]
-        yield _SAID.judge("cheaper-and-in-time", both, _cost_and_tasks, what=what)
+        yield SAID.judge("cheaper-and-in-time", both, _cost_and_tasks, what=what)
     if EXAMPLE_FRACTION in runs.sweep:
         longest = max(runs.sweep)
         longer, example = (runs.sweep[fraction].runs for fraction in (longest, EXAMPLE_FRACTION))
         cost, tasks = (longer.less(example, metric) for metric in (cost_usd, late_tasks))
         both = [above("cost", cost, 3, "$"), below("late tasks", tasks)]
         percents = {"longest": 100 * longest, "example": 100 * EXAMPLE_FRACTION}
-        yield _SAID.judge("longer-samples", both, _cost_and_tasks, **percents)
+        yield SAID.judge("longer-samples", both, _cost_and_tasks, **percents)
 
 
 def _cost_and_tasks(cases: Sequence[Case]) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...claims import ABOUT, show
+from ...claims import show
 from ...data_files import read_notes
 from ...paper import Change, Paper, Results, Sensitivity, Setting, changed
 from ...paper_result import PublishedComparisonResult
-from .claims import NO_IDLE_PERCENT, thai_claims, thai_findings
+from .claims import SAID, thai_claims, thai_findings
 from .pictures import PICTURES
 from .printed import ThaiFigures, thai_figures
 from .runs import ThaiRuns, cost_usd, late_tasks, n_thai_runs, thai_runs
@@ -183,9 +183,7 @@ def thai_facts(results: Results) -> dict[str, Any]:
         for words, result in spreads.items()
     }
     return {
-        "about_points": ABOUT.points,
-        "about_percent": ABOUT.percent,
-        "no_idle_percent": NO_IDLE_PERCENT,
+        "no_idle_percent": SAID.texts["no-idle"]["below"],
         "printed_late": [figures.approach(policy).late_tasks for policy in (KNOWN, UNKNOWN)],
         "late_by_spread": late,
         "n_fixed": len(figures.fixed),
