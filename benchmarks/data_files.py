@@ -28,6 +28,12 @@ def read_toml(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads(read_text(package, name))
 
 
+def read_changes(package: str) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """Read other values of what a paper leaves open: what is assumed, the value in words, and the options, one by one."""
+    given = read_toml(package, "settings.toml")["settings"]
+    return [(setting.pop("assumption"), setting.pop("value"), setting) for setting in given]
+
+
 def drawn_bags(package: str, name: str) -> dict[str, dict[str, Any]]:
     """Read what bags are drawn by: each bag of a group in each of its families."""
     found = {}

@@ -8,9 +8,10 @@ from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from spotbag.core.limits import LimitReached, Stop, stop_point
 from spotbag.core.processes import interruptible
+from spotbag.core.statistics import Estimate
 from spotbag.core.workers import Workers
 
-from .claims import Claim
+from .claims import Claim, show
 from .paper_pictures import Picture
 from .paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
 from .paper_tables import PaperTable, StatedNumbers
@@ -83,6 +84,18 @@ def changed(options: Options, runs: int, changes: Iterable[Change]) -> list[Sett
     """Make settings of changes, with at most so many runs."""
     few = replace(options, runs=min(runs, options.runs))
     return [Setting(assumption, value, replace(few, **given)) for assumption, value, given in changes]
+
+
+def column(
+    table: str, quantity: str, digits: int, job: str, scenario: str = "", policy: str = "", *, interval: bool = False
+) -> Callable[[PublishedComparisonResult], str]:
+    """Make a column of a mean; places may name settings in braces."""
+
+    def text(result: PublishedComparisonResult) -> str:
+        found = result.row(table, quantity, job, scenario.format(**result.about), policy.format(**result.about)).ours
+        return show(found if interval else Estimate(found.n, found.mean, None), digits)
+
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from spotbag.core.statistics import mean_of
 from spotbag.core.text_tables import Column, Table
 
 from ...claims import ABOUT, is_below, show
-from ...data_files import read_notes
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed
+from ...data_files import read_changes, read_notes
+from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, column
 from ...paper_result import PublishedComparisonResult
 from ...paper_tables import markdown_table
 from ..paper_days import FROM_ALGORITHM_1, by_environment, cost_usd, environment_table, environments, fleets, makespan_s
@@ -21,9 +21,6 @@ from .tables import HEADLINE, STATED, TABLES, burst_hads_rows
 
 _DAYS = 50
 """Of each cell, for each setting."""
-
-_SEEDS = (0, 1, 2)
-"""Of single plans."""
 
 _WORDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "spare_time": (
@@ -62,26 +59,14 @@ def _in_words(changes: Mapping[str, str]) -> Change:
     return ", ".join(name for name, _ in words), "; ".join(value for _, value in words), changes
 
 
-_OTHERS: Sequence[Change] = (
-    ("billing of ILS On-demand", "to the last task", {"baseline": "last-task"}),
-    *(("plan of the search", f"seed {seed} on all days", {"plan_seed": seed}) for seed in _SEEDS),
-    ("baseline of T3", "30 %", {"t3_baseline_percent": 30}),
-    ("destination of moves in Algorithm 3", "once per search", {"vm_dest": "search"}),
-    ("boot of a VM", "180 s", {"boot_s": 180}),
-    ("rates of the scenarios", "half", {"rate_scale": 0.5}),
-    ("D_spot", "by Algorithm 1 of HADS", {"d_spot": "estimated"}),
-    ("scales of the search", "of the instance", {"scales": "instance"}),
-)
-
-
 def _settings(options: BurstHadsOptions) -> Sequence[Setting[BurstHadsOptions]]:
-    changes = [*(_in_words(changes) for changes in _DIFFERENCE if changes), *_OTHERS]
-    return [*environments(options), *changed(options, _DAYS, changes)]
+    difference = [_in_words(changes) for changes in _DIFFERENCE if changes]
+    return [*environments(options), *changed(options, _DAYS, [*difference, *read_changes(__package__)])]
 
 
 def mean_of_all(quantity: str) -> Callable[[PublishedComparisonResult], str]:
     """A mean over all cells with its interval."""
-    return lambda result: show(result.row("text", quantity, "all", "", ALL).ours, 1)
+    return column("text", quantity, 1, "all", "", ALL, interval=True)
 
 
 def cheaper_cells(result: PublishedComparisonResult) -> str:
@@ -99,7 +84,7 @@ def _late_percent(result: PublishedComparisonResult) -> str:
 
 def _quiet(quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
     """A mean over the plans of the small job, without hibernation."""
-    return lambda result: f"{result.mean('Table IV', quantity, SMALL_JOB, '', 'burst-hads'):,.{digits}f}"
+    return column("Table IV", quantity, digits, SMALL_JOB, policy="burst-hads")
 
 
 def difference_table(results: Results) -> Table:
@@ -166,9 +151,6 @@ def burst_hads_facts(results: Results) -> dict[str, Any]:
     """Return the values of the page's template."""
     result = next(iter(results.values()))
 
-    def quiet(quantity: str) -> str:
-        return f"{result.mean('Table IV', quantity, SMALL_JOB, '', 'burst-hads'):.3f}"
-
     of_same_plan = result_of(results, {"plan": "greedy"}).row("text", "cost_increase_percent", "all", "", ALL)
     # The page's own setting is replayed with fewer days as well, for the others to be compared with: it counts once.
     settings = {
@@ -176,8 +158,8 @@ def burst_hads_facts(results: Results) -> dict[str, Any]:
     }
     cheap = [name.removeprefix(": ") for name, other in settings.items() if _is_cheap_and_fast(other)]
     return {
-        "least_plan": quiet("cost_usd_least"),
-        "most_plan": quiet("cost_usd_most"),
+        "least_plan": _quiet("cost_usd_least", 3)(result),
+        "most_plan": _quiet("cost_usd_most", 3)(result),
         "difference": markdown_table(difference_table(results)),
         "policy_is_no_dearer": is_below(of_same_plan.ours) == "holds",
         "cheap_and_fast": len(cheap) or "none",
@@ -188,16 +170,12 @@ def burst_hads_facts(results: Results) -> dict[str, Any]:
         "environments": environment_table(results, SENSITIVITY.columns),
         "fleets": fleets(results, "ils"),
         "conclusion": "; ".join(
-            f"with {name}, Burst-HADS costs {_mean(other, 'cost_increase_percent')} % more than HADS and takes "
-            f"{_mean(other, 'makespan_reduction_percent')} % less time"
+            f"with {name}, Burst-HADS costs {mean_of_all('cost_increase_percent')(other)} % more than HADS and takes "
+            f"{mean_of_all('makespan_reduction_percent')(other)} % less time"
             for name, other in by_environment(results).items()
         )
         + " (printed: 1.92 and 25.87 %).",
     }
-
-
-def _mean(result: PublishedComparisonResult, quantity: str) -> str:
-    return show(result.row("text", quantity, "all", "", ALL).ours, 1)
 
 
 def _is_same_setting(result: PublishedComparisonResult, other: PublishedComparisonResult) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from spotbag.instances.bags.scenarios import SCENARIOS
 from spotbag.instances.library import library_instance
 
-from ...data_files import read_notes
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed
+from ...data_files import read_changes, read_notes
+from ...paper import Paper, Results, Sensitivity, Setting, changed, column
 from ...paper_result import PublishedComparisonResult
 from ..paper_days import FROM_ALGORITHM_1, FROM_PRINTED_MAKESPAN, environment_table, environments, fleets, n_late_days
-from ..printed import HadsFigures, hads_figures
+from ..printed import hads_figures
 from .claims import hads_claims, hads_findings
 from .runs import (
     BIG_JOB,
@@ -30,31 +29,13 @@ from .tables import ALL, MEANS, MEANS_OF_TABLE_10, TABLES, hads_rows
 _RUNS = 100
 """Days of each cell in the table."""
 
-
-_SPARE_TIME = ("spare time (Algorithm 7)", "of spot VMs only")
-_D_SPOT = ("D_spot of J100 and ED200", "by Algorithm 1")
-
-AS_READ = ": ".join(_SPARE_TIME)
-BY_ALGORITHM_1 = ": ".join(_D_SPOT)
+AS_READ = "spare time (Algorithm 7): of spot VMs only"
+BY_ALGORITHM_1 = "D_spot of J100 and ED200: by Algorithm 1"
 """Names of results that the page speaks of."""
 
 
 def _settings(options: HadsOptions) -> Sequence[Setting[HadsOptions]]:
-    """Other environments, and other values of what is assumed, one at a time."""
-    read = {"policy": f"{POLICY}+spare-time-spot"}
-    changes: list[Change] = [
-        ("on-demand VMs are paid", "to their last tasks", {"baseline": "last-task"}),
-        ("plan of on-demand VMs", "their own", {"baseline_plan": "own"}),
-        (*_D_SPOT, {"d_spot": "estimated"}),
-        ("boot of a VM", "180 s", {"boot_s": 180}),
-        ("rates of the scenarios", "half", {"rate_scale": 0.5}),
-        (*_SPARE_TIME, read),
-        ("migration trigger", "computed once", {"policy": f"{POLICY}+trigger-once"}),
-        ("thieves", "on-demand VMs, too", {"policy": f"{POLICY}+any-thief"}),
-        ("idle VMs", "end within a minute", {"policy": f"{POLICY}+idle-60"}),
-        ("rates, spare time", "half, of spot VMs only", {"rate_scale": 0.5, **read}),
-    ]
-    return [*environments(options), *changed(options, _RUNS, changes)]
+    return [*environments(options), *changed(options, _RUNS, read_changes(__package__))]
 
 
 def base_of(results: Results, other: PublishedComparisonResult) -> PublishedComparisonResult:
@@ -67,13 +48,13 @@ def n_days(result: PublishedComparisonResult) -> int:
     return sum(row.ours.n for row in result.rows if (row.table, row.quantity) == ("Table 10", "late_days_percent"))
 
 
-def _mean_column(quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
-    return lambda result: f"{result.mean(MEANS, quantity, ALL, ALL, POLICY):.{digits}f}"
+def _mean(quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
+    return column(MEANS, quantity, digits, ALL, ALL, POLICY)
 
 
 def _saving(result: PublishedComparisonResult) -> str:
     to_last_task = result.about["baseline"] == "last-task"
-    return _mean_column("saving_to_last_task_percent" if to_last_task else "saving_percent", 1)(result)
+    return _mean("saving_to_last_task_percent" if to_last_task else "saving_percent", 1)(result)
 
 
 def _late(result: PublishedComparisonResult) -> str:
@@ -88,7 +69,7 @@ def could_be(result: PublishedComparisonResult, column: str) -> str:
 
 SENSITIVITY: Sensitivity[HadsOptions] = Sensitivity(
     {
-        "mean cost ($)": _mean_column("cost_usd", 3),
+        "mean cost ($)": _mean("cost_usd", 3),
         "mean saving (%)": _saving,
         "late days": _late,
         "could be ours: new VMs": lambda result: could_be(result, "new on-demand VMs"),
@@ -101,23 +82,14 @@ SENSITIVITY: Sensitivity[HadsOptions] = Sensitivity(
 
 def hads_notes(days: HadsDays) -> Iterator[str]:
     """Reasons, each with the paper's own numbers where they contradict each other."""
-    figures = hads_figures()
     factors = price_factors({job: days.on_demand_usd(job) for job in days.jobs})
     percents = [100 * ours / theirs for theirs, ours in factors.values()]
     plans = [baseline.plan for baseline in days.baselines.values()]
     given = [plan for plan in plans if plan.d_spot_source != FROM_ALGORITHM_1]
-    fewer = [
-        job
-        for job in days.jobs
-        if _printed_hibernations(figures, job, "sc4") < _printed_hibernations(figures, job, "sc2")
-    ]
     values = {
         "factors": ", ".join(f"{job} {theirs:.2f} ({ours:.2f})" for job, (theirs, ours) in factors.items()),
         "on_demand_percent": f"{min(percents):.0f} to {max(percents):.0f}",
         "printed_d_spot": ", ".join(f"{plan.job} {plan.d_spot_s} s" for plan in given) or None,
-        "fewer_in_sc4": ", ".join(fewer),
-        "printed_durations": " and ".join(f"{figures.hibernation_duration_s[name]:.0f}" for name in ("sc3", "sc4")),
-        "resume_s": f"{_mean_sleep_s('sc4'):.0f}",
     }
     return read_notes(__package__, values)
 
@@ -135,17 +107,6 @@ def price_factors(on_demand_usd: Mapping[str, float]) -> dict[str, tuple[float, 
     return factors
 
 
-def _mean_sleep_s(scenario: str) -> float:
-    """Mean duration of a hibernation by the rates of a scenario."""
-    rate = SCENARIOS[f"{FAMILY}/{scenario}"].k_r
-    assert rate
-    return library_instance(f"{FAMILY}/J60").deadline_s / rate
-
-
-def _printed_hibernations(figures: HadsFigures, job: str, scenario: str) -> float:
-    return next(entry.hibernations for entry in figures.results if (entry.job, entry.scenario) == (job, scenario))
-
-
 def hads_facts(results: Results) -> dict[str, Any]:
     """Return the values of the page's template."""
     result, as_read, estimated = next(iter(results.values())), results[AS_READ], results[BY_ALGORITHM_1]
@@ -158,12 +119,16 @@ def hads_facts(results: Results) -> dict[str, Any]:
         rate = on_demand_rate_usd(instance, spot_offers(instance, printed.vms))
         ratios.append(f"{100 * printed.on_demand_usd / (rate * printed.makespan_s):.0f}")
 
-    def mean(of: PublishedComparisonResult, quantity: str) -> float:
-        return of.mean(MEANS, quantity, ALL, ALL, POLICY)
-
     def resumed(of: PublishedComparisonResult) -> str:
-        return f"{of.mean('Figs 9-10', 'share_resumed_percent', BIG_JOB, 'sc3', POLICY):.0f}"
+        return column("Figs 9-10", "share_resumed_percent", 0, BIG_JOB, "sc3", POLICY)(of)
 
+    def late(of: PublishedComparisonResult, job: str = "") -> str:
+        return f"{n_late_days(of, 'Table 10', job=job):,}"
+
+    started, costs = (
+        _mean("on_demand_started", 1),
+        [of.mean(MEANS, "cost_usd", ALL, ALL, POLICY) for of in (as_printed, as_read)],
+    )
     [big_estimated] = [plan for plan in estimated.plans if plan.job == BIG_JOB]
     return {
         "environments": environment_table(results, SENSITIVITY.columns),
@@ -173,16 +138,16 @@ def hads_facts(results: Results) -> dict[str, Any]:
         "printed_over_rates": f"{', '.join(ratios[:-1])} and {ratios[-1]}",
         "estimated_d_spot_s": big_estimated.d_spot_s,
         "estimated_on_demand": all(name.endswith("on demand") for name in big_estimated.vms),
-        "dearer_as_printed": f"{100 * (mean(as_printed, 'cost_usd') / mean(as_read, 'cost_usd') - 1):.0f}",
-        "started_as_printed": f"{mean(as_printed, 'on_demand_started'):.1f}",
-        "started_as_read": f"{mean(as_read, 'on_demand_started'):.1f}",
+        "dearer_as_printed": f"{100 * (costs[0] / costs[1] - 1):.0f}",
+        "started_as_printed": started(as_printed),
+        "started_as_read": started(as_read),
         "started_printed": f"{result.row(MEANS, 'on_demand_started', ALL, ALL, POLICY).printed:.1f}",
         "on_demand_as_printed": could_be(as_printed, "new on-demand VMs"),
         "on_demand_as_read": could_be(as_read, "new on-demand VMs"),
         "cost_as_printed": could_be(as_printed, "cost"),
         "cost_as_read": could_be(as_read, "cost"),
-        "late_as_printed": f"{n_late_days(as_printed, 'Table 10'):,} of {n_days(as_printed):,}",
-        "late_as_read": f"{n_late_days(as_read, 'Table 10'):,}",
+        "late_as_printed": _late(as_printed),
+        "late_as_read": late(as_read),
         "hold_as_read": ", ".join(
             str(number)
             for number, (printed, read) in enumerate(zip(as_printed.claims, as_read.claims, strict=True), start=1)
@@ -190,9 +155,9 @@ def hads_facts(results: Results) -> dict[str, Any]:
         ),
         "resumed_as_printed": resumed(as_printed),
         "resumed_as_read": resumed(as_read),
-        "late_days": f"{n_late_days(result, 'Table 10'):,}",
-        "late_of_ed200": f"{n_late_days(result, 'Table 10', job=BIG_JOB):,}",
-        "late_by_algorithm_1": f"{n_late_days(estimated, 'Table 10'):,} of {n_days(estimated):,}",
+        "late_days": late(result),
+        "late_of_ed200": late(result, BIG_JOB),
+        "late_by_algorithm_1": _late(estimated),
     }
 
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from statistics import fmean
 
-from ...claims import show
 from ...data_files import read_notes
-from ...paper import Paper, Sensitivity, Setting, changed
+from ...paper import Paper, Sensitivity, Setting, changed, column
 from ...paper_result import ComparisonRow, PublishedComparisonResult, row_of
 from ...paper_tables import Lead, PaperColumn, PaperTable, Quantity, measured
 from .claims import ABOUT_H, SAID, uniform_progress_claims, uniform_progress_findings
@@ -124,8 +123,8 @@ TABLES = (
 _FEW_RUNS = 8
 
 
-def _column_of(policy: str, quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
-    return lambda result: show(result.row("Table 3", quantity, JOB, "", policy).ours, digits)
+def _column(policy: str, quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
+    return column("Table 3", quantity, digits, JOB, policy=policy, interval=True)
 
 
 def _settings(options: UniformProgressOptions) -> Sequence[Setting[UniformProgressOptions]]:
@@ -173,12 +172,12 @@ PAPER: Paper[UniformProgressOptions, UniformProgressRuns] = Paper(
     facts=lambda results: {"about_h": ABOUT_H, "least_times": SAID.texts["average"]["above"]},
     sensitivity=Sensitivity(
         {
-            "greedy on spot (h)": _column_of(GREEDY, "spot_h", 1),
-            "Uniform Progress on spot (h)": _column_of(UNIFORM, "spot_h", 1),
-            "Omniscient on spot (h)": _column_of(OMNISCIENT, "spot_h", 1),
-            "greedy ($)": _column_of(GREEDY, "cost_usd", 2),
-            "Uniform Progress ($)": _column_of(UNIFORM, "cost_usd", 2),
-            "Omniscient ($)": _column_of(OMNISCIENT, "cost_usd", 2),
+            "greedy on spot (h)": _column(GREEDY, "spot_h", 1),
+            "Uniform Progress on spot (h)": _column(UNIFORM, "spot_h", 1),
+            "Omniscient on spot (h)": _column(OMNISCIENT, "spot_h", 1),
+            "greedy ($)": _column(GREEDY, "cost_usd", 2),
+            "Uniform Progress ($)": _column(UNIFORM, "cost_usd", 2),
+            "Omniscient ($)": _column(OMNISCIENT, "cost_usd", 2),
         },
         _settings,
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 from spotbag.core.quantities import SECONDS_PER_HOUR
@@ -11,12 +12,12 @@ from spotbag.instances.streams.draws import draw_jobs
 from spotbag.instances.streams.stream_files import library_stream
 
 from ...claims import span
-from ...data_files import read_notes
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed
+from ...data_files import read_changes, read_notes
+from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, column
 from ...paper_result import PublishedComparisonResult
-from .claims import a2ha_claims, a2ha_findings
+from .claims import a2ha_claims, a2ha_findings, value
 from .pictures import PICTURES
-from .printed import LONG_QUANTITIES, A2haFigures, a2ha_figures
+from .printed import LONG_QUANTITIES, a2ha_figures
 from .runs import AT_THE_START, METRICS, A2haCell, A2haRuns, a2ha_runs, n_a2ha_runs, run_times_s
 from .settings import LONG_JOB, RATIOS, SHORT_JOBS, STYLES, A2haOptions, sweep_ratios
 from .tables import AT_ONCE, BOOTING, BY_HOSTS, NOT_KNOWING, OPTIMAL_HOSTS, SWEEP, TABLES, a2ha_rows, sweep_name
@@ -26,86 +27,47 @@ _QUARTER_S = 900
 
 def a2ha_notes(runs: A2haRuns) -> Iterator[str]:
     """Reasons, each with the paper's own numbers where they contradict each other."""
-    figures = a2ha_figures()
-    values = _ratios(runs) | _ready_at_once(figures, runs) | _table_1(figures, runs) | _no_plan(figures, runs)
-    return read_notes(__package__, values)
-
-
-def _ratios(runs: A2haRuns) -> dict[str, Any]:
     seconds = run_times_s(draw_jobs(library_stream("a2ha/test-suite"), 0))
     sd = runs.short("test-suite", "conservative").sd(METRICS["hosts"])
-    return {
+    lost = []
+    for job in SHORT_JOBS:
+        cell, printed = runs.short(job, "conservative"), a2ha_figures().job(job)
+        ours = sum(run.wasted_s for run in cell.runs) / max(sum(run.interrupted_tasks for run in cell.runs), 1)
+        theirs = 60 * printed.wasted_min / printed.interrupted_tasks
+        lost.append(f"{job} {theirs:.0f} printed, {ours:.0f} ours, {printed.mean_s:.0f} the mean task")
+    pairs = runs.not_knowing[LONG_JOB, "conservative"]
+    gap = fmean(pair.gap_percent for pair in pairs)
+    values = {
         "n_long": sum(one > _QUARTER_S for one in seconds),
         "longest_min": max(seconds) / 60,
         "suite_sd": "-" if sd is None else f"{sd.value:.1f}",
-        "conservative_h": runs.short("image", "conservative").statistic(METRICS["payment_h"]).value,
-        "aggressive_h": runs.short("image", "aggressive").statistic(METRICS["payment_h"]).value,
+        "conservative_h": value(runs.short("image", "conservative"), "payment_h"),
+        "aggressive_h": value(runs.short("image", "aggressive"), "payment_h"),
+        "lost": "; ".join(lost),
+        "paid_h": fmean(pair.run.paid_units for pair in pairs),
+        "best_h": fmean(pair.wall_s for pair in pairs) / SECONDS_PER_HOUR,
+        "better": f", at most {gap:.1f} % more than what any plan needs" if gap else "",
+        "n_pairs": len(pairs),
     }
+    return read_notes(__package__, values | _ready_at_once(runs))
 
 
-def _ready_at_once(figures: A2haFigures, runs: A2haRuns) -> dict[str, Any]:
-    cases = sorted(figures.heuristic_cases, key=lambda case: case.initial_hosts or 0)
-    initials = [case.initial_hosts or 0 for case in cases]
+def _ready_at_once(runs: A2haRuns) -> dict[str, Any]:
+    initials = sorted(a2ha_figures().long_cases)
     start = [runs.long_at_once[AT_THE_START, initial] for initial in initials]
     ours = [runs.long["conservative", initial] for initial in initials]
 
     def means(cells: list[A2haCell], quantity: str, digits: int) -> str:
-        return ", ".join(f"{cell.statistic(METRICS[quantity]).value:.{digits}f}" for cell in cells)
+        return ", ".join(f"{value(cell, quantity):.{digits}f}" for cell in cells)
 
     return {
-        "alone_h": sum(lines.alone.paid_units for lines in runs.lines) / len(runs.lines),
-        "at_once_h": sum(lines.alone_at_once.paid_units for lines in runs.lines) / len(runs.lines),
-        "printed_alone_h": figures.case("1 per task").payment_h,
-        "initials": _listed([f"{initial}" for initial in initials]),
-        "printed_walls": _listed([f"{case.wall_h:.2f}" for case in cases]),
-        "printed_payments": _listed([f"{case.payment_h:g}" for case in cases]),
+        "alone_h": fmean(lines.alone.paid_units for lines in runs.lines),
+        "at_once_h": fmean(lines.alone_at_once.paid_units for lines in runs.lines),
         "start_walls": means(start, "wall_h", 2),
         "start_payments": means(start, "payment_h", 0),
         "walls": means(ours, "wall_h", 2),
         "unused": ", ".join(f"{cell.statistic(lambda run: run.unused_hosts).value:.1f}" for cell in ours),
-        "hosts": ", ".join(f"{case.hosts:.0f}" for case in cases),
-        "created": ", ".join(f"{case.hosts - initial:.0f}" for case, initial in zip(cases, initials, strict=True)),
     }
-
-
-def _table_1(figures: A2haFigures, runs: A2haRuns) -> dict[str, Any]:
-    lost = []
-    for job in SHORT_JOBS:
-        cell, printed = runs.short(job, "conservative"), figures.job(job)
-        ours = sum(run.wasted_s for run in cell.runs) / max(sum(run.interrupted_tasks for run in cell.runs), 1)
-        theirs = 60 * printed.wasted_min / printed.interrupted_tasks
-        lost.append(f"{job} {theirs:.0f} printed, {ours:.0f} ours, {printed.mean_s:.0f} the mean task")
-    image, suite = figures.job("image"), figures.job("test-suite")
-    usable_s = SECONDS_PER_HOUR - 300
-    return {
-        "lost": "; ".join(lost),
-        "image_continued": 100 * image.continued_hosts / image.charged_h,
-        "suite_continued": 100 * suite.continued_hosts / suite.charged_h,
-        "suite_formula": suite.formula_hosts,
-        "suite_optimal": suite.optimal_hosts,
-        "suite_low_s": (suite.optimal_hosts - 1) * usable_s / suite.n_tasks,
-        "suite_high_s": suite.optimal_hosts * usable_s / suite.n_tasks,
-    }
-
-
-def _no_plan(figures: A2haFigures, runs: A2haRuns) -> dict[str, Any]:
-    optimal = figures.case("optimal")
-    pairs = runs.not_knowing[LONG_JOB, "conservative"]
-    gap = sum(pair.gap_percent for pair in pairs) / len(pairs)
-    return {
-        "optimal_hosts": optimal.hosts,
-        "optimal_wall_h": optimal.wall_h,
-        "optimal_payment_h": optimal.payment_h,
-        "started_h": 3 * optimal.hosts,
-        "paid_h": sum(pair.run.paid_units for pair in pairs) / len(pairs),
-        "best_h": sum(pair.wall_s for pair in pairs) / len(pairs) / SECONDS_PER_HOUR,
-        "better": f", at most {gap:.1f} % more than what any plan needs" if gap else "",
-        "n_pairs": len(pairs),
-    }
-
-
-def _listed(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 _MANY = 1.5
@@ -201,34 +163,19 @@ def _not_knowing(result: PublishedComparisonResult) -> dict[str, Any]:
 _RUNS = 40
 """Orderings for each setting of the table of sensitivity, which are nine."""
 
-_Number = Callable[[PublishedComparisonResult], str]
+
+def _short(table: str, quantity: str, job: str) -> Callable[[PublishedComparisonResult], str]:
+    return column(table, quantity, 1, job, policy="{style}")
 
 
-def _short(table: str, quantity: str, job: str) -> _Number:
-    return lambda result: f"{result.mean(table, quantity, job, '', result.about['style']):.1f}"
-
-
-def _long(initial: int, quantity: str, digits: int) -> _Number:
-    def number(result: PublishedComparisonResult) -> str:
-        scenario = f"{result.about['style']}, {BOOTING}"
-        return f"{result.mean('Table 2', quantity, LONG_JOB, scenario, f'{initial} initial'):.{digits}f}"
-
-    return number
+def _long(initial: int, quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
+    return column("Table 2", quantity, digits, LONG_JOB, f"{{style}}, {BOOTING}", f"{initial} initial")
 
 
 def _settings(options: A2haOptions) -> Sequence[Setting[A2haOptions]]:
-    changes: list[Change] = [
-        ("time to boot", "none", {"boot_s": 0}),
-        ("work expected of a new host", "60 min", {"host_processing_time_s": 3600}),
-        ("rounding of hosts to create", "to the nearest", {"rounding": "nearest"}),
-        ("rule for long tasks", "`new`", {"long_tasks": "new"}),
-        ("rule for long tasks", "`total`", {"long_tasks": "total"}),
-        ("ratios where none are printed", "0.75 and 0.75", {"style": "aggressive"}),
-        ("run times of image", "gamma distribution", {"image_shape": "gamma"}),
-        ("mean of the test suite", "63.5 s", {"suite_mean_s": 63.5}),
-        ("orderings", "others", {"seed": options.seed + options.runs}),
-    ]
-    return changed(replace(options, optimum_runs=min(2, options.optimum_runs)), _RUNS, changes)
+    orderings: Change = ("orderings", "others", {"seed": options.seed + options.runs})
+    few = replace(options, optimum_runs=min(2, options.optimum_runs))
+    return changed(few, _RUNS, [*read_changes(__package__), orderings])
 
 
 PAPER: Paper[A2haOptions, A2haRuns] = Paper(

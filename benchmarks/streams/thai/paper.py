@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...claims import show
-from ...data_files import read_notes
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed
+from ...data_files import read_changes, read_notes
+from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, column
 from ...paper_result import PublishedComparisonResult
 from .claims import SAID, thai_claims, thai_findings
 from .pictures import PICTURES
@@ -20,38 +19,24 @@ from .settings import EXAMPLE_FRACTION, KNOWN, STREAM, UNKNOWN, ThaiOptions
 from .tables import STATED, TABLES, thai_rows
 
 
-def _number(policy: str, quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
-    return lambda result: show(result.row("Table 3", quantity, STREAM, "", policy).ours, digits)
-
-
 def _settings(options: ThaiOptions) -> Sequence[Setting[ThaiOptions]]:
     """Return settings that each change one thing; lengths of the sampling phase are not compared again."""
-    changes: list[Change] = [
-        *(
-            ("scale of our run times", f"{100 * scale:g} %", {"run_time_scale": scale})
-            for scale in (0.9, 0.95, 1.05, 1.1)
-        ),
-        ("spread of our run times", "none", {"run_time_spread": 0.0}),
-        ("spread of our run times", "half", {"run_time_spread": 0.5}),
-        ("app2", "as long on all types", {"sequential_app2": True}),
-        ("creation of a VM", "0 s", {"creation_overhead_s": 0}),
-        *(("sampling phase", f"{100 * part:g} % of the time", {"sampling_fraction": part}) for part in (0.05, 0.2)),
-        ("existing VMs take new tasks", "in paid blocks only", {"paid_blocks": True}),
-        ("VMs of fixed settings end", "each for itself", {"fixed_vms_end": "each"}),
-        ("price of a block", "a sixth", {"block_price": "sixth"}),
-        ("draws", f"{options.runs} others", {"seed": options.seed + options.runs}),
-    ]
-    return changed(replace(options, sampling_fractions=()), options.runs, changes)
+    draws: Change = ("draws", f"{options.runs} others", {"seed": options.seed + options.runs})
+    return changed(replace(options, sampling_fractions=()), options.runs, [*read_changes(__package__), draws])
+
+
+def _column(policy: str, quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
+    return column("Table 3", quantity, digits, STREAM, policy=policy, interval=True)
 
 
 SENSITIVITY = Sensitivity(
     {
-        "known ($)": _number(KNOWN, "cost_usd", 3),
-        "unknown ($)": _number(UNKNOWN, "cost_usd", 3),
-        "large.4 ($)": _number("large.4", "cost_usd", 3),
-        "late, known": _number(KNOWN, "late_tasks", 1),
-        "late, unknown": _number(UNKNOWN, "late_tasks", 1),
-        "late, large.5": _number("large.5", "late_tasks", 1),
+        "known ($)": _column(KNOWN, "cost_usd", 3),
+        "unknown ($)": _column(UNKNOWN, "cost_usd", 3),
+        "large.4 ($)": _column("large.4", "cost_usd", 3),
+        "late, known": _column(KNOWN, "late_tasks", 1),
+        "late, unknown": _column(UNKNOWN, "late_tasks", 1),
+        "late, large.5": _column("large.5", "late_tasks", 1),
     },
     _settings,
 )
@@ -61,8 +46,15 @@ def thai_notes(runs: ThaiRuns) -> Iterator[str]:
     """Reasons, each with the paper's own numbers where they contradict each other."""
     figures = thai_figures()
     work = ", ".join(f"{policy} {percent:.0f} %" for policy, percent in work_percent(figures, runs).items())
-    values = _printed(figures) | _fixed_settings(figures, runs) | _samples(runs) | _costs(runs) | _chance(figures, runs)
-    return read_notes(__package__, values | {"work": work})
+    ours, vms = runs.approaches["large.4"], figures.approach("large.4").vms
+    assert vms is not None
+    together = all(len({bill.end_s for bill in run.bills}) == 1 for run in ours.runs)
+    values = {
+        "work": work,
+        "together": "; ours all end with the last task" if together else "",
+        "ours_per_vm": ours.statistic(lambda run: sum(run.blocks.values())).value / vms,
+    }
+    return read_notes(__package__, values | _samples(runs) | _costs(runs) | _chance(figures, runs))
 
 
 def work_percent(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, float]:
@@ -79,46 +71,6 @@ def work_percent(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, float]:
         assert blocks is not None
         found[policy] = 100 * work_s[vm_type] / (blocks * stream.block_s)
     return found
-
-
-def _printed(figures: ThaiFigures) -> dict[str, Any]:
-    """Numbers derived from the printed ones alone."""
-    late = [round(figures.approach(policy).late_tasks * figures.runs) for policy in (KNOWN, UNKNOWN)]
-    percentages = [
-        figures.ratio(UNKNOWN, KNOWN, ratio.quantity, "percent_more")
-        for ratio in figures.ratios
-        if ratio.policy == UNKNOWN
-    ]
-    times = {
-        f"times_{policy.replace('.', '_')}": figures.ratio(policy, UNKNOWN, "violation_cost_usd", "times")
-        for policy in ("xlarge.2", "xlarge.3", "large.5")
-    }
-    exact = (("medium.10", 0.073, 4), ("large.5", 0.146, 4))
-    return {
-        "n_printed": figures.runs,
-        "known_late": late[0],
-        "unknown_late": late[1],
-        "late_difference": late[1] - late[0],
-        "percentages": ", ".join(f"{value:.2f}" for value in percentages),
-        "exact": ", ".join(f"{name} {figures.approach(name).vms} x {usd} $ x {n} blocks" for name, usd, n in exact),
-        **times,
-    }
-
-
-def _fixed_settings(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, Any]:
-    printed = figures.implied_blocks("large.4")
-    vms = figures.approach("large.4").vms
-    assert printed is not None
-    assert vms is not None
-    ours = runs.approaches["large.4"]
-    together = all(len({bill.end_s for bill in run.bills}) == 1 for run in ours.runs)
-    return {
-        "printed_blocks": printed * figures.runs,
-        "large_vms": vms,
-        "together": "; ours all end with the last task" if together else "",
-        "printed_per_vm": printed / vms,
-        "ours_per_vm": ours.statistic(lambda run: sum(run.blocks.values())).value / vms,
-    }
 
 
 def _samples(runs: ThaiRuns) -> dict[str, Any]:
@@ -172,14 +124,13 @@ def _chance(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, Any]:
 def thai_facts(results: Results) -> dict[str, Any]:
     """Return the meaning of words in verdicts, and the late tasks by the spread of the run times."""
     figures = thai_figures()
-    page = next(iter(results.values()))
     spreads = {
         "with no spread": results["spread of our run times: none"],
         "with half of ours": results["spread of our run times: half"],
-        "with ours": page,
+        "with ours": next(iter(results.values())),
     }
     late = {
-        words: [show(result.row("Table 3", "late_tasks", STREAM, "", policy).ours, 1) for policy in (KNOWN, UNKNOWN)]
+        words: [_column(policy, "late_tasks", 1)(result) for policy in (KNOWN, UNKNOWN)]
         for words, result in spreads.items()
     }
     return {
