@@ -29,7 +29,7 @@ def read_toml(package: str, name: str) -> dict[str, Any]:
 
 
 def read_changes(package: str) -> list[tuple[str, str, Mapping[str, Any]]]:
-    """Read other values of what a paper leaves open: the assumption, its value in words, and the options; one by one."""
+    """Read other values of what a paper leaves open: the assumption, its value in words, and options."""
     given = read_toml(package, "settings.toml")["settings"]
     return [(setting.pop("assumption"), setting.pop("value"), setting) for setting in given]
 
