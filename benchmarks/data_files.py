@@ -36,7 +36,7 @@ def read_changes(package: str) -> list[tuple[str, str, Mapping[str, Any]]]:
 
 def drawn_bags(package: str, name: str) -> dict[str, dict[str, Any]]:
     """Read what bags are drawn by: each bag of a group in each of its families."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for group in read_toml(package, name)["groups"]:
         families, bags = group.pop("families"), group.pop("bags")
         found |= {

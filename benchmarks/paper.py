@@ -10,6 +10,7 @@ from spotbag.core.limits import LimitReached, Stop, stop_point
 from spotbag.core.processes import interruptible
 from spotbag.core.statistics import Estimate
 from spotbag.core.workers import Workers
+from spotbag.replay.runs import replay_batches
 
 from .claims import Claim, show
 from .paper_pictures import Picture
@@ -46,6 +47,32 @@ class PaperOptions:
     def about(self) -> dict[str, Any]:
         """Return the settings for a file of results, without the number of workers."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "workers"}
+
+
+Row = TypeVar("Row")
+
+
+def replayed(
+    work: Callable[[range], Iterable[Row]],
+    numbers: range,
+    options: PaperOptions,
+    on_runs: OnRuns,
+    label: str,
+    per_batch: int,
+) -> list[Row]:
+    """Replay runs in batches, and return a row for each.
+
+    Raises
+    ------
+    LimitReached
+        If it is asked to stop: means of fewer runs than asked for would not be comparable.
+    """
+    rows, interrupted = replay_batches(
+        work, numbers, workers=options.workers, per_batch=per_batch, on_run=lambda done: on_runs(done, label)
+    )
+    if interrupted:
+        raise LimitReached
+    return rows
 
 
 Options = TypeVar("Options", bound=PaperOptions)

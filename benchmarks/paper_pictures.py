@@ -86,7 +86,7 @@ def write_pictures(
 
 
 def panels(
-    width_in: float, height_in: float, title: str, rows: int = 1, columns: int = 1, **shared: bool
+    width_in: float, height_in: float, title: str, rows: int = 1, columns: int = 1, **shared: Any
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure with a title, and its empty panels."""
     figure = empty_figure(width_in, height_in)

@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter
-from typing import Any, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from spotbag.core.text_tables import Column, Table
 
 from .claims import Claim, Found, show
+from .data_files import read_toml
 from .paper_result import ComparisonRow, row_of
+from .sample import Sample
 
 _UNKNOWN = "-"
 
 Subject = TypeVar("Subject")
 
 
-class Lead(NamedTuple):
-    """Leading column of a table: a heading, and the text for a row."""
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """Leading column of a table: a heading, and a text that names places of a row in braces.
+
+    Beside ``job``, ``scenario`` and ``policy`` these are the words of the first two (``job_words``,
+    ``scenario_words``), and what a scenario is called elsewhere (``said``).
+    """
 
     heading: str
-    text: Callable[[ComparisonRow], str]
+    template: str
+    words: Mapping[str, str] = field(default_factory=dict)
 
-
-JOB, SCENARIO, POLICY = (Lead(name, attrgetter(name)) for name in ("job", "scenario", "policy"))
+    def text(self, row: ComparisonRow) -> str:
+        """Text for a row."""
+        return self.template.format(
+            job=row.job,
+            scenario=row.scenario,
+            policy=row.policy,
+            job_words=row.job.split(),
+            scenario_words=row.scenario.split(),
+            said=self.words.get(row.scenario, row.scenario),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,59 +68,21 @@ class PaperColumn:
     printed: bool = True
 
 
-@dataclass(frozen=True)
-class Quantity(Generic[Subject]):
-    """A number of ours, stated once: for rows, and for the columns of tables.
-
-    Attributes
-    ----------
-    name : str
-        With its unit; also that of the printed number in a record.
-    heading : str
-        With its unit, in tables.
-    digits : int
-        Decimals.
-    of : callable
-        From what is measured to the number.
-    printed : bool
-        Whether the paper prints one.
-    metric : callable, optional
-        Of a run, if the number is the mean of it.
-    """
-
-    name: str
-    heading: str
-    digits: int
-    of: Callable[[Subject], Found]
-    printed: bool = True
-    metric: Callable[..., float] | None = None
-
-    def column(self, policy: str = "", heading: str = "", *, printed: bool | None = None) -> PaperColumn:
-        """Return the column of a table."""
-        shown = self.printed if printed is None else printed
-        return PaperColumn(heading or self.heading, self.name, self.digits, policy, shown)
-
-
-def mean_of_runs(name: str, heading: str, digits: int, metric: Callable[..., float]) -> Quantity[Any]:
-    """Make a quantity of a `Sample` that is the mean of a number of its runs."""
-    return Quantity(name, heading, digits, lambda sample: sample.mean(metric), metric=metric)
+Quantities: TypeAlias = Mapping[str, Callable[[Subject], Found]]
+"""Numbers of ours, by the names that rows, columns of tables and printed records have for them."""
 
 
 def measured(
-    place: tuple[str, str, str, str],
-    quantities: Iterable[Quantity[Subject]],
-    subject: Subject,
-    printed: object = None,
+    place: tuple[str, str, str, str], quantities: Quantities[Subject], subject: Subject, printed: object = None
 ) -> Iterator[ComparisonRow]:
     """Return a row for each quantity, in a place: table, job, scenario and policy."""
-    for quantity in quantities:
-        shown = getattr(printed, quantity.name, None) if quantity.printed else None
-        yield row_of(*place, quantity.name, quantity.of(subject), shown)
+    for name, of in quantities.items():
+        yield row_of(*place, name, of(subject), getattr(printed, name, None))
 
 
-def ours_alone(*columns: PaperColumn) -> list[PaperColumn]:
-    """Return columns of quantities of which the paper prints no number."""
-    return [replace(column, printed=False) for column in columns]
+def means(metrics: Mapping[str, Callable[[Any], float]]) -> Quantities[Sample[Any]]:
+    """Make quantities of a sample that are means of numbers of its runs."""
+    return {name: partial(Sample.mean, metric=metric) for name, metric in metrics.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +103,7 @@ class PaperTable:
     name: str
     title: str
     columns: Sequence[PaperColumn]
-    leads: Sequence[Lead] = (JOB, SCENARIO)
+    leads: Sequence[Lead] = (Lead("job", "{job}"), Lead("scenario", "{scenario}"))
 
     def lines(self, rows: Iterable[ComparisonRow]) -> Iterator[Line]:
         """Return the lines that the rows of this table make."""
@@ -234,6 +212,33 @@ class StatedNumbers:
             if row.table == self.text
         ]
         return Table([Column(self.title), *(Column(name, True) for name in ("text", self.source, "ours"))], cells)
+
+
+class PaperTables(NamedTuple):
+    """The tables of a paper: all, what one screen shows, and the numbers of its text that also follow from a table."""
+
+    all: Sequence[PaperTable]
+    headline: PaperTable
+    stated: StatedNumbers | None
+
+    @classmethod
+    def read(cls, package: str) -> PaperTables:
+        """Read the tables that stand in ``tables.toml`` of a package.
+
+        Columns are those of `PaperColumn`; a table may say for all of them which policy they are of, and that nothing
+        is printed. Leads are headings with the templates of `Lead`. A table that is not ``full`` is a headline alone.
+        """
+        given = read_toml(package, "tables.toml")
+        words = given.get("words", {})
+        made = []
+        for table in given["tables"]:
+            common = {key: table[key] for key in ("policy", "printed") if key in table}
+            leads = [Lead(heading, text, words) for heading, text in table["leads"].items()]
+            columns = [PaperColumn(**common | column) for column in table["columns"]]
+            made.append((PaperTable(table["name"], table["title"], columns, leads), table.get("full", True)))
+        headline = next(table for table, _ in made if table.name == given["headline"])
+        stated = StatedNumbers(**given["stated"]) if "stated" in given else None
+        return cls([table for table, full in made if full], headline, stated)
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:

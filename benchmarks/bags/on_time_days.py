@@ -144,7 +144,7 @@ def main() -> None:
     given = asked(__doc__, days=50, seed=3, bags=BAGS, methods=METHODS, scenarios=scenarios, workers=1)
     blocks = [(first, min(_BLOCK, given.days - first)) for first in range(0, given.days, _BLOCK)]
     places = product(given.bags, given.methods, given.scenarios, blocks)
-    cases = [Case(*where, *block, given.seed) for *where, block in places]
+    cases = [Case(bag, method, where, first, days, given.seed) for bag, method, where, (first, days) in places]
     by_row: dict[tuple[str, str], Tally] = defaultdict(Tally)
     total = Tally()
     for case, found in zip(cases, each(tally, cases, given.workers), strict=True):

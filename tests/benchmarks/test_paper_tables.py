@@ -17,7 +17,6 @@ from spotbag_papers.paper_tables import (
     console_table,
     docs_table,
     markdown_table,
-    ours_alone,
 )
 
 COST = PaperColumn("cost ($)", "cost_usd", 2, "mine")
@@ -60,7 +59,8 @@ def test_the_console_has_columns_for_both_and_divides_jobs() -> None:
 
 
 def test_headings_do_not_say_ours_where_nothing_is_printed() -> None:
-    unprinted = dataclasses.replace(TABLE, columns=ours_alone(*TABLE.columns))
+    columns = [dataclasses.replace(column, printed=False) for column in TABLE.columns]
+    unprinted = dataclasses.replace(TABLE, columns=columns)
     headings = [column.heading for column in console_table(unprinted, ROWS).columns]
     assert headings == ["job", "scenario", "cost ($)", "time (s)"]
 

@@ -17,7 +17,7 @@ from ..paper_days import FROM_ALGORITHM_1, by_environment, cost_usd, environment
 from ..printed import burst_hads_figures
 from .claims import BURST_CHEAPER, SMALL_JOB, burst_hads_claims, burst_hads_findings
 from .runs import ALL, BurstHadsDays, BurstHadsOptions, burst_hads_days, n_burst_hads_days
-from .tables import HEADLINE, STATED, TABLES, burst_hads_rows
+from .tables import TABLES, burst_hads_rows
 
 _DAYS = 50
 """Of each cell, for each setting."""
@@ -207,10 +207,10 @@ PAPER: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
     claims=burst_hads_claims,
     findings=burst_hads_findings,
     notes=burst_hads_notes,
-    tables=TABLES,
-    headline=HEADLINE,
+    tables=TABLES.all,
+    headline=TABLES.headline,
     facts=burst_hads_facts,
     sensitivity=SENSITIVITY,
     plans=lambda days: (plan for rivals in days.rivals.values() for plan in rivals.plans),
-    stated=STATED,
+    stated=TABLES.stated,
 )

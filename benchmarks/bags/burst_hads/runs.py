@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from spotbag.core.limits import LimitReached
 from spotbag.core.statistics import Statistic, average, mean_of
 from spotbag.heuristics.bags.burst_allocation import burst_allocation
 from spotbag.heuristics.bags.iterated_local_search import IlsOptions, VmDestination
@@ -21,12 +20,11 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.runs import replay_day, trace_day
-from spotbag.replay.runs import replay_batches
 from spotbag.schedules.queues import queues_of_schedule, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.traces.bags.lateness import cause_of_day
 
-from ...paper import OnRuns
+from ...paper import OnRuns, replayed
 from ...paper_result import PlanUsed
 from ..paper_days import (
     BASELINE_POLICY,
@@ -290,15 +288,8 @@ def burst_hads_days(options: BurstHadsOptions, on_days: OnRuns) -> BurstHadsDays
     pairs: dict[tuple[str, str], Pair] = {}
     causes: dict[str, Counter[str]] = {"burst-hads": Counter(), "hads": Counter()}
     for job in (printed.job for printed in burst_hads_figures().quiet):
-        found, interrupted = replay_batches(
-            partial(_days, job, options),
-            range(options.runs),
-            workers=options.workers,
-            per_batch=_DAYS_A_BATCH,
-            on_run=lambda done, job=job: on_days(done, job),  # type: ignore[misc]
-        )
-        if interrupted:
-            raise LimitReached
+        work = partial(_days, job, options)
+        found = replayed(work, range(options.runs), options, on_days, job, _DAYS_A_BATCH)
         rivals[job] = _rivals(job, options, found)
         for scenario in SCENARIOS:
             days = [day.meetings[scenario] for day in found]

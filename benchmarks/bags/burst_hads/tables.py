@@ -9,36 +9,34 @@ from spotbag.core.statistics import average
 
 from ...claims import estimate_of
 from ...paper_result import ComparisonRow, row_of
-from ...paper_tables import JOB, SCENARIO, PaperColumn, PaperTable, Quantity, StatedNumbers, measured, ours_alone
+from ...paper_tables import PaperTables, Quantities, means, measured
 from ..paper_days import BASELINE_POLICY, Cell, cost_usd, makespan_s
 from ..printed import BurstHadsFigures, PublishedComparison, PublishedQuietDay, burst_hads_figures
 from .runs import ALL, BOTH, SCENARIOS, BurstHadsDays, Pair
 
-_POLICIES = {"burst-hads": "Burst", "hads": "HADS"}
+_POLICIES = ("burst-hads", "hads")
 _CYCLES, _LAST_TASK = BASELINE_POLICY["cycles"], BASELINE_POLICY["last-task"]
 
-_COST = Quantity[Cell]("cost_usd", "$", 3, lambda cell: cell.mean(cost_usd))
-_MAKESPAN = Quantity[Cell]("makespan_s", "s", 0, lambda cell: cell.mean(makespan_s))
-_EXTREMES = (
-    Quantity[Cell]("cost_usd_least", "least plan ($)", 3, lambda cell: min(cell.values(cost_usd))),
-    Quantity[Cell]("cost_usd_most", "most ($)", 3, lambda cell: max(cell.values(cost_usd))),
-    Quantity[Cell]("makespan_s_least", "least plan (s)", 0, lambda cell: min(cell.values(makespan_s))),
-    Quantity[Cell]("makespan_s_most", "most (s)", 0, lambda cell: max(cell.values(makespan_s))),
+_COST: Quantities[Cell] = means({"cost_usd": cost_usd})
+_ENDS: Quantities[Cell] = means({"cost_usd": cost_usd, "makespan_s": makespan_s})
+_EXTREMES: Quantities[Cell] = {
+    "cost_usd_least": lambda cell: min(cell.values(cost_usd)),
+    "cost_usd_most": lambda cell: max(cell.values(cost_usd)),
+    "makespan_s_least": lambda cell: min(cell.values(makespan_s)),
+    "makespan_s_most": lambda cell: max(cell.values(makespan_s)),
+}
+_INTERRUPTIONS: Quantities[Cell] = means(
+    {"hibernations": lambda day: day.hibernations, "resumes": lambda day: day.resumes}
 )
-_HIBERNATIONS = Quantity[Cell]("hibernations", "hibernations", 2, lambda cell: cell.mean(lambda day: day.hibernations))
-_RESUMES = Quantity[Cell]("resumes", "resumes", 2, lambda cell: cell.mean(lambda day: day.resumes))
-_STARTED = Quantity[Cell]("on_demand_started", "VMs", 2, lambda cell: cell.mean(lambda day: day.on_demand_started))
-_LATE = Quantity[Cell](
-    "late_days_percent", "late days (%)", 1, lambda cell: cell.mean(lambda day: 100.0 * (not day.meets_deadline))
-)
-_REDUCTIONS = (
-    Quantity[Pair]("cost_reduction_percent", "reduction (%)", 1, lambda pair: pair.cost_reduction),
-    Quantity[Pair]("makespan_reduction_percent", "reduction (%)", 1, lambda pair: pair.makespan_reduction),
-)
-_OF_BURST = (
-    Quantity[Pair]("steals", "steals", 2, lambda pair: pair.burst.mean(lambda day: day.steals)),
-    Quantity[Pair]("tasks_at_full_speed", "tasks at full speed", 2, lambda pair: pair.at_full_speed),
-)
+_OF_SCHEDULER: Quantities[Cell] = {**means({"on_demand_started": lambda day: day.on_demand_started}), **_ENDS}
+_REDUCTIONS: Quantities[Pair] = {
+    "cost_reduction_percent": lambda pair: pair.cost_reduction,
+    "makespan_reduction_percent": lambda pair: pair.makespan_reduction,
+}
+_OF_BURST: Quantities[Pair] = {
+    "steals": lambda pair: pair.burst.mean(lambda day: day.steals),
+    "tasks_at_full_speed": lambda pair: pair.at_full_speed,
+}
 
 
 def burst_hads_rows(days: BurstHadsDays) -> Iterator[ComparisonRow]:
@@ -67,13 +65,11 @@ def _table_4(printed: PublishedQuietDay, days: BurstHadsDays) -> Iterator[Compar
     cells = {"burst-hads": rivals.burst, "hads": rivals.hads, _CYCLES: rivals.on_demand["cycles"]}
     for policy, cell in cells.items():
         name = "on_demand" if policy == _CYCLES else policy.replace("-", "_")
-        for quantity in (_COST, _MAKESPAN):
+        for quantity, of in _ENDS.items():
             # HADS has one plan, and no interval.
-            ours = quantity.of(cell)
-            ours = estimate_of(ours).mean if policy == "hads" else ours
-            shown = getattr(printed, f"{name}_{quantity.name}")
-            yield row_of("Table IV", printed.job, "", policy, quantity.name, ours, shown)
-    yield from measured(("Table IV", printed.job, "", _LAST_TASK), [_COST], rivals.on_demand["last-task"])
+            ours = estimate_of(of(cell)).mean if policy == "hads" else of(cell)
+            yield row_of("Table IV", printed.job, "", policy, quantity, ours, getattr(printed, f"{name}_{quantity}"))
+    yield from measured(("Table IV", printed.job, "", _LAST_TASK), _COST, rivals.on_demand["last-task"])
     yield from measured(("Table IV", printed.job, "", "burst-hads"), _EXTREMES, rivals.burst)
 
 
@@ -82,11 +78,12 @@ def _table_6(printed: PublishedComparison, days: BurstHadsDays) -> Iterator[Comp
     pair = days.pairs[printed.job, printed.scenario]
     place = "Table VI", printed.job, printed.scenario
     for policy in _POLICIES:
-        yield from measured((*place, policy), [_HIBERNATIONS, _RESUMES], pair.of(policy), printed)
-        for quantity in (_STARTED, _COST, _MAKESPAN):
-            shown = getattr(printed, f"{policy.replace('-', '_')}_{quantity.name}")
-            yield row_of(*place, policy, quantity.name, quantity.of(pair.of(policy)), shown)
-        yield row_of(*place, policy, _LATE.name, _LATE.of(pair.of(policy)), 0.0)
+        yield from measured((*place, policy), _INTERRUPTIONS, pair.of(policy), printed)
+        for quantity, of in _OF_SCHEDULER.items():
+            shown = getattr(printed, f"{policy.replace('-', '_')}_{quantity}")
+            yield row_of(*place, policy, quantity, of(pair.of(policy)), shown)
+        late = pair.of(policy).mean(lambda day: 100.0 * (not day.meets_deadline))
+        yield row_of(*place, policy, "late_days_percent", late, 0.0)
     yield from measured((*place, BOTH), _REDUCTIONS, pair, printed)
     yield from measured((*place, "burst-hads"), _OF_BURST, pair)
 
@@ -138,108 +135,4 @@ def _savings(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[Compari
             yield row_of("savings", "all", "mean", policy, name, days.mean_saving(policy, billing), shown(mean))
 
 
-def _of_both(quantity: Quantity[Cell], unit: str = "", *, printed: bool = True) -> list[PaperColumn]:
-    """Columns of both schedulers; of hibernations and resumes, the printed number stands once."""
-    return [
-        quantity.column(policy, unit.format(name), printed=printed or policy == "burst-hads")
-        for policy, name in _POLICIES.items()
-    ]
-
-
-def _saving_column(policy: str, words: str, baseline: str) -> PaperColumn:
-    heading = f"{_POLICIES[policy]}, {words} (%)"
-    return PaperColumn(heading, f"saving_percent {baseline}", 1, policy, baseline == _CYCLES)
-
-
-HEADLINE = PaperTable(
-    "Table VI, means",
-    "Means of Table VI over the jobs: what Burst-HADS takes off cost and makespan of HADS, and what both save against "
-    "ILS On-demand",
-    [
-        _REDUCTIONS[0].column(BOTH, "cost reduction (%)"),
-        _REDUCTIONS[1].column(BOTH, "makespan reduction (%)"),
-        *(PaperColumn(f"saving, {name} (%)", "saving_percent", 1, policy) for policy, name in _POLICIES.items()),
-    ],
-    leads=(SCENARIO,),
-)
-
-_COSTS, _MAKESPANS = _of_both(_COST, "{} ($)"), _of_both(_MAKESPAN, "{} (s)")
-_LEAST_COST, _MOST_COST, _LEAST_TIME, _MOST_TIME = ours_alone(*(found.column("burst-hads") for found in _EXTREMES))
-
-TABLES = (
-    PaperTable(
-        "Table IV",
-        "Table IV: cost without hibernation",
-        [
-            _COSTS[0],
-            _LEAST_COST,
-            _MOST_COST,
-            _COSTS[1],
-            _COST.column(_CYCLES, "on-demand ($)"),
-            _COST.column(_LAST_TASK, "the same, to the last task ($)", printed=False),
-        ],
-        leads=(JOB,),
-    ),
-    PaperTable(
-        "Table IV",
-        "Table IV: makespan without hibernation",
-        [_MAKESPANS[0], _LEAST_TIME, _MOST_TIME, _MAKESPANS[1], _MAKESPAN.column(_CYCLES, "on-demand (s)")],
-        leads=(JOB,),
-    ),
-    PaperTable(
-        "Table VI",
-        "Table VI: hibernations and resumes (the paper prints one number for both schedulers)",
-        [
-            *_of_both(_HIBERNATIONS, "hibernations, {}", printed=False),
-            *_of_both(_RESUMES, "resumes, {}", printed=False),
-        ],
-    ),
-    PaperTable(
-        "Table VI",
-        "Table VI: regular on-demand VMs started, and late days",
-        [*_of_both(_STARTED, "VMs, {}"), *_of_both(_LATE, "late days (%), {}")],
-    ),
-    PaperTable(
-        "Table VI",
-        "Table VI: cost, and by how much Burst-HADS reduces it",
-        [*_COSTS, _REDUCTIONS[0].column(BOTH)],
-    ),
-    PaperTable(
-        "Table VI",
-        "Table VI: makespan, and by how much Burst-HADS reduces it",
-        [*_MAKESPANS, _REDUCTIONS[1].column(BOTH)],
-    ),
-    PaperTable(
-        "savings",
-        "Savings against on-demand VMs: idle ones billed to the ends of their cycles, and each to its last task",
-        [
-            _saving_column(policy, words, baseline)
-            for policy in _POLICIES
-            for words, baseline in (("cycles", _CYCLES), ("last task", _LAST_TASK))
-        ],
-    ),
-    PaperTable(
-        "Table VI",
-        "Stealing, and tasks migrated to burstable VMs at full speed, under Burst-HADS (the paper prints neither)",
-        ours_alone(*(quantity.column("burst-hads") for quantity in _OF_BURST)),
-    ),
-)
-
-STATED = StatedNumbers(
-    "Numbers of the text",
-    text="text",
-    follows="tables",
-    source="from Tables IV and VI",
-    digits=2,
-    text_digits=2,
-    wording={
-        "quiet_makespan_reduction_percent": "{policy}, no hibernation: makespan reduction (%)",
-        "quiet_cost_increase_percent": "{policy}, no hibernation: cost increase (%)",
-        "quiet_saving_percent": "no hibernation: saving of Burst-HADS against on-demand (%)",
-        "quiet_makespan_increase_percent": "no hibernation: makespan increase against on-demand (%)",
-        "makespan_reduction_percent": "{policy}: makespan reduction (%)",
-        "cost_increase_percent": "{policy}: cost increase (%)",
-        "burst_hads_saving_percent": "{policy}: saving of Burst-HADS against on-demand (%)",
-        "hads_saving_percent": "{policy}: saving of HADS against on-demand (%)",
-    },
-)
+TABLES = PaperTables.read(__package__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, average, estimate, quotient, ratio_of, sd_of
@@ -27,7 +27,6 @@ from ...claims import (
     together,
 )
 from ...data_files import Statements
-from ...paper_tables import Quantity
 from ..paper_days import FROM_PRINTED_MAKESPAN, PRINTED_RUNS, Cell, cost_usd, makespan_s, none_late
 from ..printed import PublishedHadsResult, Share, hads_figures
 from .runs import (
@@ -435,13 +434,12 @@ def hads_findings(days: HadsDays) -> Iterator[Claim]:
 def _three_runs(
     table: str,
     columns: Sequence[str],
-    quantities: Sequence[Quantity[Cell]],
+    metrics: Mapping[str, Callable[..., float]],
     rows: Sequence[tuple[str, Cell, object]],
 ) -> Iterator[Claim]:
     """Of each column, how many printed means could be those of three of our days."""
-    for column, quantity in zip(columns, quantities, strict=False):
-        assert quantity.metric is not None
-        found = [_within(label, cell, quantity.metric, getattr(row, quantity.name)) for label, cell, row in rows]
+    for column, (name, metric) in zip(columns, metrics.items(), strict=True):
+        found = [_within(label, cell, metric, getattr(row, name)) for label, cell, row in rows]
         yield _SAID.judge("could-be-ours", found, tally(), table=table, column=column)
 
 

@@ -24,7 +24,7 @@ from .runs import (
     on_demand_rate_usd,
     spot_offers,
 )
-from .tables import ALL, MEANS, MEANS_OF_TABLE_10, TABLES, hads_rows
+from .tables import ALL, MEANS, TABLES, hads_rows
 
 _RUNS = 100
 """Days of each cell in the table."""
@@ -173,8 +173,8 @@ PAPER: Paper[HadsOptions, HadsDays] = Paper(
     claims=hads_claims,
     findings=hads_findings,
     notes=hads_notes,
-    tables=TABLES,
-    headline=MEANS_OF_TABLE_10,
+    tables=TABLES.all,
+    headline=TABLES.headline,
     facts=hads_facts,
     sensitivity=SENSITIVITY,
     plans=lambda days: (baseline.plan for baseline in days.baselines.values()),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Mapping
 
 from spotbag.core.statistics import average, estimate
 from spotbag.replay.bags.outcome import DayOutcome
 
 from ...paper_result import ComparisonRow, row_of
-from ...paper_tables import JOB, SCENARIO, Lead, PaperColumn, PaperTable, mean_of_runs, measured
+from ...paper_tables import PaperTables, means, measured
 from ..paper_days import BaselineBilling, cost_usd, makespan_s
 from ..printed import PublishedBaseline, hads_figures
 from .runs import (
@@ -36,17 +35,20 @@ def hibernations(day: DayOutcome) -> float:
     return day.hibernations
 
 
-_STARTED = mean_of_runs("on_demand_started", "new on-demand VMs", 2, lambda day: day.on_demand_started)
-_MAKESPAN = mean_of_runs("makespan_s", "makespan (s)", 0, makespan_s)
-_COST = mean_of_runs("cost_usd", "cost ($)", 3, cost_usd)
-_LATE = mean_of_runs("late_days_percent", "late days (%)", 1, lambda day: 100.0 * (not day.meets_deadline))
-TABLE_10 = (mean_of_runs("hibernations", "hibernations", 2, hibernations), _STARTED, _MAKESPAN, _COST)
-CHECKPOINTS = (
-    mean_of_runs("checkpoints", "checkpoints", 1, lambda day: day.checkpoints),
-    mean_of_runs("migrations", "task migrations", 1, migrations),
-    mean_of_runs("recoveries", "recoveries", 1, lambda day: day.recoveries),
-    mean_of_runs("cpu_time_saved_s", "CPU time saved (s)", 0, lambda day: day.cpu_time_saved_s),
-)
+_METRICS: Mapping[str, Callable[[DayOutcome], float]] = {
+    "hibernations": hibernations,
+    "on_demand_started": lambda day: day.on_demand_started,
+    "makespan_s": makespan_s,
+    "cost_usd": cost_usd,
+    "late_days_percent": lambda day: 100.0 * (not day.meets_deadline),
+}
+TABLE_10 = {name: _METRICS[name] for name in ("hibernations", "on_demand_started", "makespan_s", "cost_usd")}
+CHECKPOINTS: Mapping[str, Callable[[DayOutcome], float]] = {
+    "checkpoints": lambda day: day.checkpoints,
+    "migrations": migrations,
+    "recoveries": lambda day: day.recoveries,
+    "cpu_time_saved_s": lambda day: day.cpu_time_saved_s,
+}
 _SAVINGS: dict[str, BaselineBilling] = {"saving_percent": "cycles", "saving_to_last_task_percent": "last-task"}
 
 
@@ -59,7 +61,7 @@ def hads_rows(days: HadsDays) -> Iterator[ComparisonRow]:
     yield from _means(days)
     for printed in figures.checkpoints:
         place = "Table 11", BIG_JOB, printed.scenario, POLICY
-        yield from measured(place, CHECKPOINTS, days.cells[BIG_JOB, printed.scenario], printed)
+        yield from measured(place, means(CHECKPOINTS), days.cells[BIG_JOB, printed.scenario], printed)
     for scenario, duration_s in figures.hibernation_duration_s.items():
         ours = hibernation_duration_s(days, scenario)
         yield row_of("Fig. 8", "all", scenario, POLICY, "hibernation_duration_s", ours, duration_s)
@@ -109,12 +111,13 @@ def _table_10(days: HadsDays) -> Iterator[ComparisonRow]:
         place = "Table 10", printed.job, printed.scenario, POLICY
         # The paper counts on-demand VMs in the runs in which VMs hibernated.
         struck = estimate([day.on_demand_started for day in cell.runs if day.hibernations])
-        yield row_of(*place, _STARTED.name, struck, printed.on_demand_started)
-        yield from measured(place, [entry for entry in TABLE_10 if entry is not _STARTED], cell, printed)
+        yield row_of(*place, "on_demand_started", struck, printed.on_demand_started)
+        others = {name: metric for name, metric in TABLE_10.items() if name != "on_demand_started"}
+        yield from measured(place, means(others), cell, printed)
         for name, billing in _SAVINGS.items():
             saving = days.saving_percent(printed.job, printed.scenario, billing)
             yield row_of(*place, name, saving, getattr(printed, name, None))
-        yield row_of(*place, _LATE.name, _LATE.of(cell), 0.0)
+        yield row_of(*place, "late_days_percent", cell.mean(_METRICS["late_days_percent"]), 0.0)
 
 
 def _means(days: HadsDays) -> Iterator[ComparisonRow]:
@@ -125,9 +128,8 @@ def _means(days: HadsDays) -> Iterator[ComparisonRow]:
         ours = {
             name: average([days.saving_percent(*key, billing) for key in keys]) for name, billing in _SAVINGS.items()
         }
-        for quantity in (_COST, _MAKESPAN, _STARTED, _LATE):
-            assert quantity.metric is not None
-            ours[quantity.name] = average([days.cells[key].statistic(quantity.metric) for key in keys])
+        for name in ("cost_usd", "makespan_s", "on_demand_started", "late_days_percent"):
+            ours[name] = average([days.cells[key].statistic(_METRICS[name]) for key in keys])
         for name, statistic in ours.items():
             known = hasattr(printed[0], name)
             shown = sum(getattr(row, name) for row in printed) / len(printed) if known else None
@@ -145,122 +147,4 @@ def _fig_11(days: HadsDays) -> Iterator[ComparisonRow]:
         yield row_of(*place, "above_on_demand_percent", above, 0.0 if stated else None, ">" if stated else "=")
 
 
-def _of(name: str, title: str, *columns: PaperColumn, leads: tuple[Lead, ...] = (JOB, SCENARIO)) -> PaperTable:
-    return PaperTable(name, title, columns, leads)
-
-
-def _saving(heading: str = "saving (%)", name: str = "saving_percent") -> PaperColumn:
-    return PaperColumn(heading, name, 1, POLICY, name == "saving_percent")
-
-
-_TO_LAST_TASKS = _saving("to last tasks (%)", "saving_to_last_task_percent")
-
-MEANS_OF_TABLE_10 = _of(
-    MEANS,
-    "Table 10: means of the jobs; saving against on-demand VMs that are paid alike, and to their last tasks",
-    *(quantity.column(POLICY) for quantity in (_STARTED, _MAKESPAN, _COST)),
-    _saving(),
-    _TO_LAST_TASKS,
-    _LATE.column(POLICY, printed=False),
-    leads=(SCENARIO,),
-)
-
-
-def _baselines(quantity: str, digits: int, headings: dict[str, str]) -> list[PaperColumn]:
-    """Columns of on-demand baselines; printed is that of the same plan, paid alike."""
-    printed = baseline_name("same", "cycles")
-    return [PaperColumn(heading, quantity, digits, policy, policy == printed) for policy, heading in headings.items()]
-
-
-TABLES = (
-    _of(
-        "Table 9",
-        "Table 9: without hibernation. static ends a VM with its last task, HADS with its allocation cycle",
-        PaperColumn("VMs", "vms", 0, "static"),
-        _MAKESPAN.column("static", "makespan, static (s)"),
-        _MAKESPAN.column(POLICY, "makespan, HADS (s)"),
-        _COST.column("static", "cost, static ($)", printed=False),
-        _COST.column(POLICY, "cost, HADS ($)"),
-        leads=(JOB,),
-    ),
-    _of(
-        "Table 9",
-        "Table 9: on-demand VMs, with a plan of their own and with that of HADS; paid alike, and to their last tasks",
-        PaperColumn("own plan: VMs", "vms", 0, "on-demand", printed=False),
-        _MAKESPAN.column("on-demand", printed=False),
-        *_baselines(
-            "cost_usd",
-            3,
-            {
-                "on-demand": "cost ($)",
-                "on-demand+last-task": "to last tasks ($)",
-                "on-demand, same plan": "same plan: cost ($)",
-                "on-demand+last-task, same plan": "to last tasks ($)",
-            },
-        ),
-        leads=(JOB,),
-    ),
-    _of(
-        "Table 9",
-        "Table 9: difference of HADS without hibernation to on-demand VMs",
-        *_baselines(
-            "difference_percent",
-            1,
-            {
-                "on-demand": "own plan (%)",
-                "on-demand+last-task": "to last tasks (%)",
-                "on-demand, same plan": "same plan (%)",
-                "on-demand+last-task, same plan": "to last tasks (%)",
-            },
-        ),
-        leads=(JOB,),
-    ),
-    _of(
-        "Table 10",
-        "Table 10, first half: hibernations, on-demand VMs started in runs with hibernations, and late days",
-        TABLE_10[0].column(POLICY),
-        _STARTED.column(POLICY, "on-demand VMs"),
-        _LATE.column(POLICY),
-    ),
-    _of(
-        "Table 10",
-        "Table 10, second half: saving against on-demand VMs that are paid alike, and to their last tasks",
-        _MAKESPAN.column(POLICY),
-        _COST.column(POLICY),
-        _saving(),
-        _TO_LAST_TASKS,
-    ),
-    MEANS_OF_TABLE_10,
-    _of("Table 11", "Table 11: checkpoints of ED200", *(quantity.column(POLICY) for quantity in CHECKPOINTS)),
-    _of(
-        "Fig. 8",
-        "Fig. 8: mean duration of a hibernation, all jobs together",
-        PaperColumn("duration (s)", "hibernation_duration_s", 0, POLICY),
-    ),
-    _of(
-        "Figs 9-10",
-        "Figs 9 and 10: what came of the hibernations of VMs that had tasks (%); one may count for several",
-        PaperColumn("new VMs", "share_new_percent", 1, POLICY),
-        PaperColumn("idle VMs", "share_idle_percent", 1, POLICY),
-        PaperColumn("busy VMs", "share_busy_percent", 1, POLICY),
-        PaperColumn("resumed in time", "share_resumed_percent", 1, POLICY),
-    ),
-    _of(
-        "Fig. 11",
-        "Fig. 11: ED200, cost as the rates grow",
-        _COST.column(POLICY, printed=False),
-        PaperColumn("above on-demand (%)", "above_on_demand_percent", 1, POLICY),
-    ),
-    _of(
-        "Fig. 12",
-        "Fig. 12: ED200, attempts to steal that took a task",
-        PaperColumn("success (%)", "steal_success_percent", 1, POLICY),
-    ),
-    _of(
-        "Fig. 13",
-        "Fig. 13: ED200 in sc2, tasks of a spot VM, those of its plan and those it stole; printed: two VMs of a run",
-        PaperColumn("planned tasks", "planned_tasks", 1),
-        PaperColumn("stolen tasks", "stolen_tasks", 2),
-        leads=(Lead("VM type", attrgetter("policy")),),
-    ),
-)
+TABLES = PaperTables.read(__package__)

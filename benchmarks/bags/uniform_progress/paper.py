@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
 from statistics import fmean
+from typing import NamedTuple
 
 from ...data_files import read_notes
 from ...paper import Paper, Sensitivity, Setting, changed, column
 from ...paper_result import ComparisonRow, PublishedComparisonResult, row_of
-from ...paper_tables import Lead, PaperColumn, PaperTable, Quantity, measured
+from ...paper_tables import PaperTables, Quantities, measured
 from .claims import ABOUT_H, SAID, uniform_progress_claims, uniform_progress_findings
 from .runs import (
     FIGURES,
@@ -29,22 +29,21 @@ from .runs import (
 JOB = "48 h"
 _POLICIES = (ON_DEMAND, GREEDY, SLICED, UNIFORM, OMNISCIENT)
 _BESIDES = (KEPT, "on-time", "hads")
-_POLICY = (Lead("policy", attrgetter("policy")),)
 
 
-class _Of:
+class _Of(NamedTuple):
     """A policy on some windows."""
 
-    def __init__(self, runs: UniformProgressRuns, policy: str) -> None:
-        self.runs, self.policy = runs, policy
+    runs: UniformProgressRuns
+    policy: str
 
 
-_HOURS = (
-    Quantity[_Of]("on_demand_h", "on demand (h)", 1, lambda of: of.runs.mean(of.policy, "on_demand_h")),
-    Quantity[_Of]("spot_h", "on spot VMs (h)", 1, lambda of: of.runs.mean(of.policy, "spot_h")),
-    Quantity[_Of]("spot_util_percent", "spot use (%)", 0, lambda of: of.runs.utilisation_percent(of.policy)),
-    Quantity[_Of]("cost_usd", "cost ($)", 2, lambda of: of.runs.mean(of.policy), printed=False),
-)
+_HOURS: Quantities[_Of] = {
+    "on_demand_h": lambda of: of.runs.mean(of.policy, "on_demand_h"),
+    "spot_h": lambda of: of.runs.mean(of.policy, "spot_h"),
+    "spot_util_percent": lambda of: of.runs.utilisation_percent(of.policy),
+    "cost_usd": lambda of: of.runs.mean(of.policy),
+}
 
 
 def uniform_progress_rows(runs: UniformProgressRuns) -> Iterator[ComparisonRow]:
@@ -76,49 +75,7 @@ def _savings(table: str, settings: dict[str, UniformProgressRuns]) -> Iterator[C
             yield row_of(table, JOB, name, policy, "saving_percent", found.saving_percent(policy))
 
 
-def _by_policy(quantity: str, digits: int, *policies: str) -> list[PaperColumn]:
-    return [PaperColumn(policy, quantity, digits, policy, printed=False) for policy in policies]
-
-
-TABLES = (
-    PaperTable(
-        "Table 3",
-        f"Table 3: hours of work on each market, without changeovers; job fraction {FIGURES.job_fraction:g}",
-        [quantity.column() for quantity in _HOURS],
-        leads=_POLICY,
-    ),
-    PaperTable(
-        "traces",
-        "Cost ($) by trace, likewise",
-        [PaperColumn("availability", "availability", 2), *_by_policy("cost_usd", 2, *_POLICIES[1:], *_BESIDES)],
-        leads=(Lead("trace", attrgetter("scenario")),),
-    ),
-    PaperTable(
-        "Fig. 11",
-        "Fig. 11: savings (%) against on-demand VMs, by job fraction",
-        _by_policy("saving_percent", 1, *_POLICIES[1:]),
-        leads=(Lead("job fraction", attrgetter("scenario")),),
-    ),
-    PaperTable(
-        "Fig. 12",
-        "Fig. 12: cost above the optimum, in % of the on-demand cost, and how many times the greedy gap is",
-        [*_by_policy("gap_percent", 1, GREEDY, SLICED, UNIFORM), PaperColumn("times", "times", 2, printed=False)],
-        leads=(Lead("spot VMs and deadline", attrgetter("scenario")),),
-    ),
-    PaperTable(
-        "Fig. 13",
-        "Fig. 13: savings (%), by changeover delay",
-        _by_policy("saving_percent", 1, *_POLICIES[1:]),
-        leads=(Lead("changeover (h)", attrgetter("scenario")),),
-    ),
-    PaperTable(
-        "others",
-        "Other ways to carry out the same jobs (not in the paper)",
-        [quantity.column(printed=False) for quantity in _HOURS],
-        leads=_POLICY,
-    ),
-)
-
+TABLES = PaperTables.read(__package__)
 
 _FEW_RUNS = 8
 
@@ -167,8 +124,8 @@ PAPER: Paper[UniformProgressOptions, UniformProgressRuns] = Paper(
     claims=uniform_progress_claims,
     notes=_notes,
     findings=uniform_progress_findings,
-    tables=TABLES,
-    headline=TABLES[0],
+    tables=TABLES.all,
+    headline=TABLES.headline,
     facts=lambda results: {"about_h": ABOUT_H, "least_times": SAID.texts["average"]["above"]},
     sensitivity=Sensitivity(
         {

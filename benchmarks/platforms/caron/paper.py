@@ -39,7 +39,7 @@ from .settings import (
     Setting,
     Values,
 )
-from .tables import AGAINST_ROUND_ROBIN, GRID, PAIR, TABLES, caron_rows
+from .tables import GRID, PAIR, TABLES, caron_rows
 
 
 def _lower_percent(result: PublishedComparisonResult, table: str, metric: str) -> str:
@@ -264,8 +264,8 @@ PAPER: Paper[CaronOptions, CaronRuns] = Paper(
     claims=caron_claims,
     findings=caron_findings,
     notes=caron_notes,
-    tables=TABLES,
-    headline=AGAINST_ROUND_ROBIN,
+    tables=TABLES.all,
+    headline=TABLES.headline,
     facts=caron_facts,
     sensitivity=SENSITIVITY,
     pictures=PICTURES,

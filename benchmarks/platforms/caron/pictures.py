@@ -269,7 +269,7 @@ def _trees(rows: Rows) -> Figure:
     for axes, name in zip(all_axes, names, strict=True):
         children, depths = (means(rows_of(rows, TREES, quantity, name)) for quantity in ("children", "depth"))
         for quantity, (label, colour, marker) in _TREE_LINES.items():
-            look = {"color": colour, "marker": marker, "linestyle": ":" if quantity == "mn" else "-"}
+            look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": ":" if quantity == "mn" else "-"}
             axes.plot(children, means(rows_of(rows, TREES, quantity, name)), markersize=6, label=label, **look)
         axes.set_xscale("log")
         axes.set_yscale("log")

@@ -16,6 +16,7 @@ from spotbag.core.wording import counted
 from ...claims import (
     Case,
     Claim,
+    Found,
     about,
     above,
     all_hold,
@@ -470,13 +471,13 @@ def _variations(runs: A2haRuns) -> Claim:
 
 def _thirteen(runs: A2haRuns) -> Iterator[Claim]:
     """The synthetic job; the image job needs 18 hosts."""
-    speedups = {
-        style: [run.speedup for run in runs.short("synthetic", style).by_hosts.get(_THIRTEEN, [])] for style in STYLES
+    cells = {style: runs.short("synthetic", style).by_hosts.get(_THIRTEEN, []) for style in STYLES}
+    n = " and ".join(f"{len(found)}" for found in cells.values())
+    means: dict[str, Statistic | None] = {
+        style: mean_of([run.speedup for run in found]) if found else None for style, found in cells.items()
     }
-    means = {style: mean_of(found) if found else None for style, found in speedups.items()}
-    n = " and ".join(f"{len(found)}" for found in speedups.values())
     yield _SAID.judge("thirteen-speedup", means, _and, n=n)
-    percents = {style: mean and mean.scaled(100 / _THIRTEEN) for style, mean in means.items()}
+    percents: dict[str, Found] = {style: mean and mean.scaled(100 / _THIRTEEN) for style, mean in means.items()}
     yield _SAID.judge("thirteen-efficiency", percents, lambda cases: f"{_and(cases)} %")
 
 
@@ -628,15 +629,16 @@ def _table_2(runs: A2haRuns) -> Iterator[Claim]:
     def means(values_of: Callable[[LongLines], dict[str, float]]) -> _Means:
         return lambda quantity: estimate([values_of(lines)[quantity] for lines in runs.lines])
 
+    def means_of(cell: A2haCell) -> _Means:
+        return lambda quantity: cell.mean(METRICS[quantity])
+
     for name, (booting, at_once) in _LINES.items():
         yield _line(_FIGURES.case(name), LONG_QUANTITIES, means(booting), means(at_once))
     hosts = []
     for case in _FIGURES.heuristic_cases:
         assert case.initial_hosts is not None
         key = runs.style, case.initial_hosts
-        of_heuristic, of_ready = (
-            lambda quantity, cell=cells[key]: cell.mean(METRICS[quantity]) for cells in (runs.long, runs.long_at_once)
-        )
+        of_heuristic, of_ready = (means_of(cells[key]) for cells in (runs.long, runs.long_at_once))
         yield _line(case, _MEASURED, of_heuristic, of_ready)
         reach = max(case.hosts_sd or 0.0, 0.5)
         hosts.append(about(case.case, of_heuristic("hosts"), 1, value=case.hosts, points=reach))
@@ -674,8 +676,14 @@ def _optimal_is_least(runs: A2haRuns) -> Claim:
     serial_h = [lines.alone.serial_s / SECONDS_PER_HOUR for lines in runs.lines]
     dearer = [bound > hours for (_, bound), hours in zip(runs.fastest, serial_h, strict=False)]
     known, least = (show(estimate([float(pair[side]) for pair in runs.fastest]), 0) for side in (0, 1))
-    verdict, texts = "does not hold" if any(dearer) else "holds", {"dearer": sum(dearer), "n": len(dearer)}
-    return _SAID.decided("optimal-is-least", verdict, f"least payment {least} h", known=known, **texts)
+    return _SAID.decided(
+        "optimal-is-least",
+        "does not hold" if any(dearer) else "holds",
+        f"least payment {least} h",
+        known=known,
+        dearer=sum(dearer),
+        n=len(dearer),
+    )
 
 
 def _long_tasks(runs: A2haRuns) -> Iterator[Claim]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...paper_pictures import (
     DIAMOND,
@@ -128,7 +128,8 @@ def _speedup_of(axes: Axes, rows: Rows, job: str) -> None:
             hidden.append(f"{style} {sum(percent[key] for key in rest):.1f} % (up to {most} hosts)")
         hosts, heights = [_hosts(key) for key in keys], means(speedups[key] for key in keys)
         seen += hosts
-        places, look = [number + shift for number in hosts], {"color": _STYLE_COLOURS[style]}
+        places = [number + shift for number in hosts]
+        look: dict[str, Any] = {"color": _STYLE_COLOURS[style]}
         spread = _deviations([spreads[key] for key in keys])
         axes.errorbar(places, heights, spread, linestyle="none", capsize=2.5, elinewidth=0.9, **look)
         label = f"{style} ({STYLES[style][0]:g} / {STYLES[style][1]:g})"
@@ -217,7 +218,7 @@ def _price(rows: Rows) -> Figure:
             cells = [found[job, "", style] for job in jobs]
             places = [place + shift for place in range(len(jobs))]
             name = f"{style} (mean of {cells[0].ours.n} orderings, 95 % interval)"
-            look = {"color": _STYLE_COLOURS[style], "error_kw": ERROR, "label": name}
+            look: dict[str, Any] = {"color": _STYLE_COLOURS[style], "error_kw": ERROR, "label": name}
             axes.bar(places, means(cells), yerr=halves(cells), width=0.36, **look)
             for place, row in zip(places, cells, strict=True):
                 number_above(axes, place, row, 0, 8.5)

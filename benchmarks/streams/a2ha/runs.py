@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -21,7 +21,7 @@ from spotbag.replay.streams.policies.a2ha import A2haSettings, LongTasks
 from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.solvers.streams.paid_units import least_makespan_within, least_units_by
 
-from ...paper import OnRuns
+from ...paper import OnRuns, replayed
 from ...sample import Sample
 from .settings import (
     CONSERVATIVE,
@@ -109,7 +109,8 @@ class A2haRun:
         return 100 * self.speedup / self.hosts
 
 
-_Maker: TypeAlias = Callable[[], StreamPolicy]
+_Policy: TypeAlias = A2haSettings | Callable[[], StreamPolicy]
+"""Settings of the heuristic, or what makes another policy."""
 _Key = TypeVar("_Key")
 
 Metric: TypeAlias = Callable[[A2haRun], float]
@@ -306,84 +307,62 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
         If it is asked to stop: means of fewer runs than asked for would not be comparable.
     """
     streams = {job: options.stream(job) for job in (*SHORT_JOBS, LONG_JOB)}
-    heuristic = options.heuristic
+    heuristic, long = options.heuristic, streams[LONG_JOB]
 
-    def watched(settings: A2haSettings) -> _Maker:
-        return partial(WatchedA2ha, settings)
+    def replays(stream: Stream, makers: Mapping[_Key, _Policy], label: str) -> dict[_Key, A2haCell]:
+        work = partial(_batch, stream, tuple(makers.values()))
+        done = replayed(work, options.seeds, options, on_runs, label, _SEEDS_A_BATCH)
+        return {key: A2haCell(runs) for key, runs in zip(makers, zip(*done, strict=True), strict=True)}
 
     # Short jobs: all combinations of the ratios, of which the figures show some.
-    swept = {ratios: watched(heuristic(ratios)) for ratios in sweep_ratios()}
-    sweep = {job: _replayed(streams[job], swept, options, partial(_tell, on_runs, job)) for job in SHORT_JOBS}
+    swept = {ratios: heuristic(ratios) for ratios in sweep_ratios()}
+    sweep = {job: replays(streams[job], swept, job) for job in SHORT_JOBS}
     # With twice the budget, to see how far the budget binds.
-    generous = {TWICE: watched(heuristic(CONSERVATIVE, budget_factor=TWICE))}
-    twice = {
-        job: _replayed(streams[job], generous, options, partial(_tell, on_runs, f"{job}, twice the budget"))[TWICE]
-        for job in SHORT_JOBS
-    }
-    # The long job: printed cases of Table 2, and other readings of the rule for long tasks.
-    cases: dict[tuple[str, int], _Maker] = {
-        (style, initial): watched(heuristic(ratios, initial_hosts=initial))
-        for initial in long_cases
-        for style, ratios in STYLES.items()
-    }
-    others: dict[tuple[str, int], _Maker] = {
-        (reading(rule), initial): watched(heuristic(CONSERVATIVE, initial_hosts=initial, long_tasks=rule))
-        for initial in long_cases
-        for rule in READINGS
-    }
-    ends_only = {_NEVER_S: watched(heuristic(STYLES[options.style], period_s=_NEVER_S))}
+    generous = {TWICE: heuristic(CONSERVATIVE, budget_factor=TWICE)}
+    twice = {job: replays(streams[job], generous, f"{job}, twice the budget")[TWICE] for job in SHORT_JOBS}
+    cases, others = _long_settings(long_cases, options)
     # Table 2 counts no time to boot, so the same cases are replayed with hosts that are ready at once.
-    at_once = streams[LONG_JOB].model_copy(update={"creation_overhead_s": 0})
-    long = _replayed(streams[LONG_JOB], cases | others, options, partial(_tell, on_runs, LONG_JOB))
+    at_once = long.model_copy(update={"creation_overhead_s": 0})
     start = {
         (AT_THE_START, initial): partial(AtTheStart, AT_THE_START, 0, hosts) for initial, hosts in long_cases.items()
     }
-    long_at_once = _replayed(at_once, cases | start, options, partial(_tell, on_runs, "long, hosts ready at once"))
+    ends_only = {_NEVER_S: heuristic(STYLES[options.style], period_s=_NEVER_S)}
     lines = {job: tuple(_lines(sampled) for sampled in draws(stream, options.seeds)) for job, stream in streams.items()}
-    one_initial = {style: long[style, min(long_cases)] for style in STYLES}
-    not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = {}
-    for job, stream in streams.items():
-        # The least wall time for the same payment is sought for one number of first hosts: it takes long.
-        cells = one_initial if job == LONG_JOB else {style: sweep[job][ratios] for style, ratios in STYLES.items()}
-        found = _not_knowing(stream, list(cells.values()), options, partial(_tell, on_runs, f"{job}, least wall time"))
-        not_knowing |= {(job, style): pairs for style, pairs in zip(cells, found, strict=True)}
-    return A2haRuns(
+    found = A2haRuns(
         sweep,
-        long,
-        long_at_once,
-        lines[LONG_JOB],
-        not_knowing,
-        {job: lines[job] for job in SHORT_JOBS},
-        twice,
-        tuple(order_of(sampled) for sampled in draws(streams["image"], options.seeds)),
-        tuple(_fastest(sampled) for sampled in draws(streams[LONG_JOB], options.optimum_seeds)),
-        _replayed(streams[LONG_JOB], ends_only, options, partial(_tell, on_runs, "long, running tasks not looked at"))[
-            _NEVER_S
-        ],
-        options.style,
+        replays(long, cases | others, LONG_JOB),
+        replays(at_once, cases | start, "long, hosts ready at once"),
+        lines.pop(LONG_JOB),
+        short_lines=lines,
+        twice=twice,
+        orders=tuple(order_of(sampled) for sampled in draws(streams["image"], options.seeds)),
+        fastest=tuple(_fastest(sampled) for sampled in draws(long, options.optimum_seeds)),
+        ends_only=replays(long, ends_only, "long, running tasks not looked at")[_NEVER_S],
+        style=options.style,
     )
+    return replace(found, not_knowing=_not_knowing(streams, found, min(long_cases), options, on_runs))
 
 
-def _tell(on_runs: OnRuns, label: str, done: int) -> None:
-    on_runs(done, label)
+def _long_settings(
+    long_cases: Iterable[int], options: A2haOptions
+) -> tuple[dict[tuple[str, int], _Policy], dict[tuple[str, int], _Policy]]:
+    """Settings of the printed cases of Table 2, and other readings of the rule for long tasks."""
+    cases: dict[tuple[str, int], _Policy] = {
+        (style, initial): options.heuristic(ratios, initial_hosts=initial)
+        for initial in long_cases
+        for style, ratios in STYLES.items()
+    }
+    others: dict[tuple[str, int], _Policy] = {
+        (reading(rule), initial): options.heuristic(CONSERVATIVE, initial_hosts=initial, long_tasks=rule)
+        for initial in long_cases
+        for rule in READINGS
+    }
+    return cases, others
 
 
-def _replayed(
-    stream: Stream, makers: Mapping[_Key, _Maker], options: A2haOptions, on_done: Callable[[int], None]
-) -> dict[_Key, A2haCell]:
-    """Replay all orderings under all policies."""
-    seeds = options.seeds
-    batches = [seeds[first : first + _SEEDS_A_BATCH] for first in range(0, len(seeds), _SEEDS_A_BATCH)]
-    work = partial(_batch, stream, tuple(makers.values()))
-    done: list[list[A2haRun]] = []
-    for rows in each(work, batches, options.workers):
-        done += rows
-        on_done(len(rows))
-    return {key: A2haCell(runs) for key, runs in zip(makers, zip(*done, strict=True), strict=True)}
-
-
-def _batch(stream: Stream, makers: Sequence[_Maker], seeds: Sequence[int]) -> list[list[A2haRun]]:
-    return [[_run(sampled, make()) for make in makers] for sampled in draws(stream, seeds)]
+def _batch(stream: Stream, policies: Sequence[_Policy], seeds: range) -> Iterator[list[A2haRun]]:
+    for sampled in draws(stream, seeds):
+        yield [_run(sampled, WatchedA2ha(of) if isinstance(of, A2haSettings) else of()) for of in policies]
 
 
 def _run(sampled: SampledJobs, policy: StreamPolicy) -> A2haRun:
@@ -451,17 +430,22 @@ def _fastest(sampled: SampledJobs) -> tuple[int, int]:
 
 
 def _not_knowing(
-    stream: Stream, cells: Sequence[A2haCell], options: A2haOptions, on_done: Callable[[int], None]
-) -> list[tuple[NotKnowing, ...]]:
-    """For each cell and the first orderings, what can be had for the payment of the heuristic."""
-    seeds = options.optimum_seeds
-    cases = [(seed, [cell.runs[number] for cell in cells]) for number, seed in enumerate(seeds)]
-    work = partial(_best_plans, stream, options.optimum_s)
-    done: list[list[NotKnowing]] = []
-    for found in each(work, cases, options.workers):
-        done.append(found)
-        on_done(1)
-    return list(zip(*done, strict=True))
+    streams: Mapping[str, Stream], runs: A2haRuns, initial: int, options: A2haOptions, on_runs: OnRuns
+) -> dict[tuple[str, str], tuple[NotKnowing, ...]]:
+    """For each job, style and the first orderings, what can be had for the payment of the heuristic.
+
+    Of the long job, only for one number of first hosts: it takes long.
+    """
+    found: dict[tuple[str, str], tuple[NotKnowing, ...]] = {}
+    for job, stream in streams.items():
+        cells = [runs.long[style, initial] if job == LONG_JOB else runs.short(job, style) for style in STYLES]
+        cases = [(seed, [cell.runs[place] for cell in cells]) for place, seed in enumerate(options.optimum_seeds)]
+        done: list[list[NotKnowing]] = []
+        for plans in each(partial(_best_plans, stream, options.optimum_s), cases, options.workers):
+            done.append(plans)
+            on_runs(1, f"{job}, least wall time")
+        found |= {(job, style): pairs for style, pairs in zip(STYLES, zip(*done, strict=True), strict=True)}
+    return found
 
 
 def _best_plans(stream: Stream, time_limit_s: float, case: tuple[int, Sequence[A2haRun]]) -> list[NotKnowing]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from operator import attrgetter
 
 from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.core.statistics import Estimate, estimate, mean_of, sd_of
 
 from ...paper_result import ComparisonRow, row_of
-from ...paper_tables import JOB, Lead, PaperColumn, PaperTable, Quantity, mean_of_runs, measured, ours_alone
+from ...paper_tables import PaperTables, Quantities, means, measured
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
 from .runs import METRICS, SECONDS_PER_MINUTE, A2haCell, A2haRun, A2haRuns, NotKnowing, line_values, optimal_by_paper
 from .settings import LONG_JOB, SHORT_JOBS, STYLES, TWICE, Ratios, Style
@@ -20,49 +18,33 @@ OPTIMAL_HOSTS, SWEEP, NOT_KNOWING = "optimal hosts", "Figs 9-11", "not knowing"
 REFERENCES, BUDGET = "reference lines", "budget factor"
 SPEEDUPS, BY_HOSTS = "Fig. 12", "Fig. 12, by hosts"
 
-_SHORT_TASKS = (
-    mean_of_runs("charged_h", "charged (h)", 1, METRICS["payment_h"]),
-    mean_of_runs("interrupted_tasks", "interrupted tasks", 1, lambda run: run.interrupted_tasks),
-    mean_of_runs("wasted_min", "wasted (min)", 1, lambda run: run.wasted_s / SECONDS_PER_MINUTE),
-    mean_of_runs("continued_hosts", "continued hosts", 1, lambda run: run.continued_hosts),
+_TABLE_1: Quantities[A2haCell] = means(
+    {
+        "charged_h": METRICS["payment_h"],
+        "interrupted_tasks": lambda run: run.interrupted_tasks,
+        "wasted_min": lambda run: run.wasted_s / SECONDS_PER_MINUTE,
+        "continued_hosts": lambda run: run.continued_hosts,
+    }
 )
-_CONTINUED = Quantity[A2haCell](
-    "continued_percent",
-    "continued (%)",
-    1,
-    lambda cell: cell.share_percent(lambda run: run.continued_hosts, METRICS["payment_h"]),
-)
-_SPEEDUP = (
-    Quantity[Sequence[A2haRun]]("hosts", "hosts", 1, lambda found: estimate([run.hosts for run in found])),
-    Quantity[Sequence[A2haRun]]("speedup", "speedup", 2, lambda found: estimate([run.speedup for run in found])),
-    Quantity[Sequence[A2haRun]]("speedup_sd", "sd", 2, lambda found: sd_of([run.speedup for run in found])),
-    Quantity[Sequence[A2haRun]](
-        "efficiency_percent", "efficiency (%)", 1, lambda found: estimate([run.efficiency_percent for run in found])
-    ),
-)
-
-
-def _of_pairs(
-    name: str, heading: str, digits: int, metric: Callable[[NotKnowing], float]
-) -> Quantity[Sequence[NotKnowing]]:
-    return Quantity(name, heading, digits, lambda pairs: estimate([metric(pair) for pair in pairs]))
-
-
-_PAYMENTS = (
-    _of_pairs("payment_h", "payment (h)", 1, lambda pair: pair.run.paid_units),
-    _of_pairs("fewest_h", "least of any plan (h)", 1, lambda pair: pair.fewest_units),
-    _of_pairs("least_h", "least for the same time (h)", 1, lambda pair: pair.least_units),
-    _of_pairs("payment_above_percent", "dearer by (%)", 1, lambda pair: pair.dearer_percent),
-    _of_pairs("payment_gap_percent", "gap (%)", 2, lambda pair: pair.least_units_gap_percent),
-)
-_TIMES = (
-    _of_pairs("hosts", "hosts", 1, lambda pair: pair.run.hosts),
-    _of_pairs("wall_h", "wall (h)", 3, lambda pair: pair.run.wall_h),
-    _of_pairs("best_hosts", "hosts of the best", 1, lambda pair: pair.hosts),
-    _of_pairs("best_wall_h", "least for the same payment (h)", 3, lambda pair: pair.wall_s / SECONDS_PER_HOUR),
-    _of_pairs("wall_above_percent", "later by (%)", 1, lambda pair: pair.later_percent),
-    _of_pairs("gap_percent", "gap (%)", 2, lambda pair: pair.gap_percent),
-)
+_SPEEDUP: Quantities[Sequence[A2haRun]] = {
+    "hosts": lambda found: estimate([run.hosts for run in found]),
+    "speedup": lambda found: estimate([run.speedup for run in found]),
+    "speedup_sd": lambda found: sd_of([run.speedup for run in found]),
+    "efficiency_percent": lambda found: estimate([run.efficiency_percent for run in found]),
+}
+_NOT_KNOWING: Mapping[str, Callable[[NotKnowing], float]] = {
+    "payment_h": lambda pair: pair.run.paid_units,
+    "fewest_h": lambda pair: pair.fewest_units,
+    "least_h": lambda pair: pair.least_units,
+    "payment_above_percent": lambda pair: pair.dearer_percent,
+    "payment_gap_percent": lambda pair: pair.least_units_gap_percent,
+    "hosts": lambda pair: pair.run.hosts,
+    "wall_h": lambda pair: pair.run.wall_h,
+    "best_hosts": lambda pair: pair.hosts,
+    "best_wall_h": lambda pair: pair.wall_s / SECONDS_PER_HOUR,
+    "wall_above_percent": lambda pair: pair.later_percent,
+    "gap_percent": lambda pair: pair.gap_percent,
+}
 """What not knowing the run times costs."""
 
 
@@ -73,7 +55,8 @@ def a2ha_rows(runs: A2haRuns) -> Iterator[ComparisonRow]:
         yield from _short_job(figures, runs, job)
     yield from _table_2(figures, runs)
     for (job, style), pairs in runs.not_knowing.items():
-        yield from measured((NOT_KNOWING, job, "", style), (*_PAYMENTS, *_TIMES), pairs)
+        for name, metric in _NOT_KNOWING.items():
+            yield row_of(NOT_KNOWING, job, "", style, name, estimate([metric(pair) for pair in pairs]))
 
 
 def _short_job(figures: A2haFigures, runs: A2haRuns, job: str) -> Iterator[ComparisonRow]:
@@ -93,9 +76,10 @@ def _short_job(figures: A2haFigures, runs: A2haRuns, job: str) -> Iterator[Compa
         off = cell.mean(lambda run: 100 * (run.hosts / optimal - 1))
         yield row_of(OPTIMAL_HOSTS, job, "", style, "hosts", cell.mean(METRICS["hosts"]))
         yield row_of(OPTIMAL_HOSTS, job, "", style, "above_optimal_percent", off)
-        yield from measured(("Table 1", job, "", style), _SHORT_TASKS, cell, printed)
-        share = 100 * printed.continued_hosts / printed.charged_h
-        yield row_of("Table 1", job, "", style, _CONTINUED.name, _CONTINUED.of(cell), share)
+        yield from measured(("Table 1", job, "", style), _TABLE_1, cell, printed)
+        share = cell.share_percent(lambda run: run.continued_hosts, METRICS["payment_h"])
+        printed_share = 100 * printed.continued_hosts / printed.charged_h
+        yield row_of("Table 1", job, "", style, "continued_percent", share, printed_share)
         yield from _speedups(SPEEDUPS, job, "", style, cell.runs, cell)
         for hosts, some in cell.by_hosts.items():
             yield from _speedups(BY_HOSTS, job, f"{hosts} hosts", style, some, cell)
@@ -185,105 +169,4 @@ def sweep_name(ratios: Ratios) -> str:
     return f"{ratios[0]:g} / {ratios[1]:g}"
 
 
-_STYLE, _RATIOS = Lead("ratios", attrgetter("policy")), Lead("ratios", attrgetter("scenario"))
-_LINE, _OURS_WITH = Lead("line", attrgetter("policy")), Lead("ours with", attrgetter("scenario"))
-
-_TABLE_2 = (
-    PaperColumn("hosts", "hosts", 1),
-    PaperColumn("wall (h)", "wall_h", 2),
-    PaperColumn("speedup", "speedup", 1),
-    PaperColumn("payment (h)", "payment_h", 1),
-)
-_SWEPT = (
-    PaperColumn("wall (h)", "wall_h", 3),
-    PaperColumn("speedup", "speedup", 2),
-    PaperColumn("hosts", "hosts", 2),
-    PaperColumn("payment (h)", "payment_h", 2),
-)
-
-
-def _sd(column: PaperColumn, heading: str = "") -> PaperColumn:
-    return replace(column, heading=heading or column.heading, quantity=f"{column.quantity}_sd")
-
-
-TABLES = (
-    PaperTable(
-        OPTIMAL_HOSTS,
-        "Optimal numbers of hosts by the paper's formula, and the heuristic's (conservative: both ratios "
-        "0.5; aggressive: 0.75)",
-        [
-            PaperColumn("optimal", "formula_hosts", 0),
-            *ours_alone(
-                *(
-                    PaperColumn(heading or style, quantity, 1, style)
-                    for style in STYLES
-                    for heading, quantity in (("", "hosts"), ("above (%)", "above_optimal_percent"))
-                )
-            ),
-        ],
-        leads=(JOB,),
-    ),
-    PaperTable(
-        REFERENCES,
-        "One host for all tasks, and one for each, with 5 minutes to boot",
-        ours_alone(*_TABLE_2),
-        leads=(JOB, _LINE),
-    ),
-    PaperTable(
-        "Table 1",
-        "Table 1: hosts that end with their hour (the paper does not say with which ratios)",
-        [quantity.column() for quantity in (*_SHORT_TASKS, _CONTINUED)],
-        leads=(JOB, _STYLE),
-    ),
-    PaperTable(
-        "Table 2",
-        "Table 2: long tasks (the paper does not say with which ratios, nor whether hosts take time to boot)",
-        _TABLE_2,
-        leads=(_LINE, _OURS_WITH),
-    ),
-    PaperTable(
-        "Table 2",
-        "Table 2: standard deviations",
-        [_sd(column) for column in _TABLE_2],
-        leads=(_LINE, _OURS_WITH),
-    ),
-    PaperTable(
-        "Table 2",
-        "Table 2: our mean less the printed one, in printed standard deviations (within: from -1 to 1)",
-        ours_alone(
-            *(PaperColumn(column.heading.partition(" (")[0], f"{column.quantity}_off_sd", 1) for column in _TABLE_2)
-        ),
-        leads=(_LINE, _OURS_WITH),
-    ),
-    PaperTable(
-        SWEEP,
-        "Figs 9 to 11: by creationRatio / increaseRatio; sd: standard deviation (no numbers are printed)",
-        ours_alone(*(shown for column in _SWEPT for shown in (column, _sd(column, "sd")))),
-        leads=(JOB, _RATIOS),
-    ),
-    PaperTable(
-        SPEEDUPS,
-        "Fig. 12: hosts and speedup; efficiency: speedup by hosts (no numbers are printed; --plots draws ours)",
-        ours_alone(*(quantity.column() for quantity in _SPEEDUP)),
-        leads=(JOB, _STYLE),
-    ),
-    PaperTable(
-        BUDGET,
-        "A user who pays twice the least: hosts work in the first half of each paid hour (both ratios 0.5)",
-        ours_alone(*_TABLE_2),
-        leads=(JOB, Lead("budget factor", attrgetter("scenario"))),
-    ),
-    PaperTable(
-        NOT_KNOWING,
-        "What not knowing the run times costs: payment against the least for the same time; gap: how much"
-        " less that could be at most",
-        ours_alone(*(quantity.column() for quantity in _PAYMENTS)),
-        leads=(JOB, _STYLE),
-    ),
-    PaperTable(
-        NOT_KNOWING,
-        "... and time against the least for the same payment; gap: how much less that could be at most",
-        ours_alone(*(quantity.column() for quantity in _TIMES)),
-        leads=(JOB, _STYLE),
-    ),
-)
+TABLES = PaperTables.read(__package__)

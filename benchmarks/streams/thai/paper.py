@@ -16,7 +16,7 @@ from .pictures import PICTURES
 from .printed import ThaiFigures, thai_figures
 from .runs import ThaiRuns, cost_usd, late_tasks, n_thai_runs, thai_runs
 from .settings import EXAMPLE_FRACTION, KNOWN, STREAM, UNKNOWN, ThaiOptions
-from .tables import STATED, TABLES, thai_rows
+from .tables import TABLES, thai_rows
 
 
 def _settings(options: ThaiOptions) -> Sequence[Setting[ThaiOptions]]:
@@ -153,10 +153,10 @@ PAPER: Paper[ThaiOptions, ThaiRuns] = Paper(
     claims=thai_claims,
     notes=thai_notes,
     findings=thai_findings,
-    tables=TABLES,
-    headline=TABLES[0],
+    tables=TABLES.all,
+    headline=TABLES.headline,
     facts=thai_facts,
     sensitivity=SENSITIVITY,
     pictures=PICTURES,
-    stated=STATED,
+    stated=TABLES.stated,
 )

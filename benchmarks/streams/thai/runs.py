@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 from spotbag.core.limits import LimitReached
 from spotbag.core.statistics import Estimate, Statistic, quotient
-from spotbag.core.workers import each
 from spotbag.instances.streams.draws import draw_jobs
 from spotbag.instances.streams.stream import Stream
 from spotbag.replay.policies import Given
@@ -20,7 +19,7 @@ from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.runs import replay_stream
 
 from ...claims import estimate_of, span
-from ...paper import OnRuns
+from ...paper import OnRuns, replayed
 from ...sample import Sample
 from .printed import Quantity, RatioUnit, thai_figures
 from .settings import KNOWN, UNKNOWN, ThaiOptions, fixed_setting, thai_stream, without_type
@@ -147,9 +146,7 @@ class ThaiRuns:
 
 def _difference(one: Approach, other: Approach, quantity: Quantity, times: float = 1.0) -> Estimate:
     mine, its = one.number(quantity), other.number(quantity)
-    if mine is None or its is None:
-        return estimate_of(None)
-    return (mine - Statistic(times * its.value, tuple(times * each for each in its.influence))).estimate
+    return estimate_of(None if mine is None or its is None else mine - its.scaled(times))
 
 
 def cost_usd(run: StreamOutcome) -> float:
@@ -232,26 +229,20 @@ def sampling_name(fraction: float) -> str:
 
 
 def _sampled(stream: Stream, fraction: float, options: ThaiOptions, on_runs: OnRuns) -> SampledRuns:
-    last = options.seed + options.runs
-    batches = [range(first, min(first + _SEEDS_A_BATCH, last)) for first in range(options.seed, last, _SEEDS_A_BATCH)]
     work = partial(_batch, stream, UnknownPaidBlocks if options.paid_blocks else Unknown, fraction)
-    done: list[tuple[StreamOutcome, int, float | None]] = []
-    for rows in each(work, batches, options.workers):
-        done += rows
-        on_runs(len(rows), sampling_name(fraction))
+    seeds = range(options.seed, options.seed + options.runs)
+    done = replayed(work, seeds, options, on_runs, sampling_name(fraction), _SEEDS_A_BATCH)
     outcomes, excluded, errors = zip(*done, strict=True)
     return SampledRuns(Approach(outcomes, UNKNOWN), excluded, errors)
 
 
 def _batch(
-    stream: Stream, kind: type[Unknown], fraction: float, seeds: Sequence[int]
-) -> list[tuple[StreamOutcome, int, float | None]]:
-    rows = []
+    stream: Stream, kind: type[Unknown], fraction: float, seeds: range
+) -> Iterator[tuple[StreamOutcome, int, float | None]]:
     for seed in seeds:
         policy = kind(Sampling(fraction))
         outcome = StreamReplay(draw_jobs(stream, seed), policy).run()
-        rows.append((outcome, *_learnt(stream, policy)))
-    return rows
+        yield outcome, *_learnt(stream, policy)
 
 
 def _learnt(stream: Stream, policy: Unknown) -> tuple[int, float | None]:

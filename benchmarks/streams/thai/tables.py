@@ -7,33 +7,27 @@ fixed settings pay for, of Fig. 5 the text. The lengths of the sampling phase ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import attrgetter
 
 from spotbag.core.statistics import estimate, mean_of
 
 from ...paper_result import ComparisonRow, Relation, row_of
-from ...paper_tables import Lead, PaperColumn, PaperTable, Quantity, StatedNumbers, measured, ours_alone
+from ...paper_tables import PaperTables, Quantities, means, measured
 from .printed import PublishedRatio, ThaiFigures, thai_figures
 from .runs import Approach, SampledRuns, ThaiRuns, cost_usd, idle_s, late_s, late_tasks, sampling_name
 from .settings import KNOWN, STREAM, UNKNOWN
 
 _TEXT, _FROM_TABLE_3 = "ratios, text", "ratios, Table 3"
-_APPROACH = (Lead("approach", attrgetter("policy")),)
 
-_COST = Quantity[Approach]("cost_usd", "cost ($)", 3, lambda found: found.mean(cost_usd))
-_LATE = Quantity[Approach]("late_tasks", "late tasks", 1, lambda found: found.mean(late_tasks))
-_VIOLATION = Quantity[Approach]("violation_cost_usd", "violation cost ($)", 4, lambda found: found.violation_cost)
-_IDLE = Quantity[Approach]("idle_s", "idle (s)", 0, lambda found: found.mean(idle_s))
-_ALL = (_COST, _LATE, _VIOLATION, _IDLE)
-_OF_SAMPLES = (
-    Quantity[SampledRuns]("excluded_types", "excluded (of 9)", 2, lambda found: mean_of(found.excluded)),
-    Quantity[SampledRuns](
-        "error_percent",
-        "off by (%)",
-        1,
-        lambda found: estimate([percent for percent in found.error_percent if percent is not None]),
-    ),
-)
+_TABLE_3: Quantities[Approach] = means({"cost_usd": cost_usd, "late_tasks": late_tasks})
+_ALL: Quantities[Approach] = {
+    **_TABLE_3,
+    "violation_cost_usd": lambda found: found.violation_cost,
+    **means({"idle_s": idle_s}),
+}
+_OF_SAMPLES: Quantities[SampledRuns] = {
+    "excluded_types": lambda found: mean_of(found.excluded),
+    "error_percent": lambda found: estimate([percent for percent in found.error_percent if percent is not None]),
+}
 
 
 def thai_rows(runs: ThaiRuns) -> Iterator[ComparisonRow]:
@@ -42,13 +36,13 @@ def thai_rows(runs: ThaiRuns) -> Iterator[ComparisonRow]:
     for printed in figures.approaches:
         policy = printed.policy
         found, place = runs.approaches[policy], ("Table 3", STREAM, "", policy)
-        yield from measured(place, [_COST, _LATE], found, printed)
-        yield row_of(*place, _VIOLATION.name, found.violation_cost, figures.violation_cost_usd(policy))
+        yield from measured(place, _TABLE_3, found, printed)
+        yield row_of(*place, "violation_cost_usd", found.violation_cost, figures.violation_cost_usd(policy))
     yield from _ratios(figures, runs)
     for policy, found in runs.approaches.items():
         yield from _blocks(figures, policy, found, runs.stream.type_names)
         place = "Fig. 5", STREAM, "", policy
-        yield row_of(*place, _IDLE.name, _IDLE.of(found), 0.0 if policy == "xlarge.2" else None)
+        yield row_of(*place, "idle_s", found.mean(idle_s), 0.0 if policy == "xlarge.2" else None)
         yield row_of(*place, "late_s", found.mean(late_s))
     known, unknown = runs.approaches[KNOWN], runs.approaches[UNKNOWN]
     for found in (known, unknown, *runs.variants.values(), runs.without_xlarge):
@@ -93,51 +87,4 @@ def _blocks(figures: ThaiFigures, policy: str, found: Approach, types: tuple[str
         yield row_of("Fig. 4", STREAM, "", policy, f"blocks_{vm_type}", ours, printed, relation)
 
 
-TABLES = (
-    PaperTable(
-        "Table 3",
-        "Table 3 and Fig. 3: cost, late tasks, violation cost (paper: eq. 7 and 8 on its Table 3; Fig. 3 is lost)",
-        [quantity.column() for quantity in _ALL[:3]],
-        leads=_APPROACH,
-    ),
-    PaperTable(
-        "Fig. 4",
-        "Fig. 4: blocks by VM type (paper: what the costs of Table 3 pay for, and the text; Fig. 4 is lost)",
-        [PaperColumn(name, f"blocks_{name}", 1) for name in ("m3.medium", "m3.large", "m3.xlarge")],
-        leads=_APPROACH,
-    ),
-    PaperTable(
-        "Fig. 5",
-        "Fig. 5: mis-utilisation: seconds in which VMs are idle, seconds by which tasks are late (Fig. 5 is lost)",
-        [_IDLE.column(), PaperColumn("late (s)", "late_s", 0, printed=False)],
-        leads=_APPROACH,
-    ),
-    PaperTable(
-        "variants",
-        "Another reading (-paid-blocks: section 3.2 to the letter), our variation (-learning), and no m3.xlarge",
-        ours_alone(*(quantity.column() for quantity in _ALL)),
-        leads=_APPROACH,
-    ),
-    PaperTable(
-        "sampling",
-        "unknown by the length of the sampling phase, in percent of the time to the deadline (not in the paper)",
-        ours_alone(*(quantity.column() for quantity in (*_ALL, *_OF_SAMPLES))),
-        leads=(Lead("approach", lambda row: f"{row.policy}, {row.scenario}"),),
-    ),
-)
-
-STATED = StatedNumbers(
-    "Against one another",
-    text=_TEXT,
-    follows=_FROM_TABLE_3,
-    source="Table 3",
-    digits=1,
-    text_digits=0,
-    wording={
-        "cost_usd_percent_more": "{policy}: cost above (%)",
-        "late_tasks_percent_more": "{policy}: late tasks above (%)",
-        "violation_cost_usd_percent_more": "{policy}: violation cost above (%)",
-        "late_tasks_times": "{policy}: late tasks, times",
-        "violation_cost_usd_times": "{policy}: violation cost, times",
-    },
-)
+TABLES = PaperTables.read(__package__)
