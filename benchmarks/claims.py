@@ -208,11 +208,6 @@ def is_below(estimate: Estimate, limit: float = 0.0) -> Verdict:
     return is_above(_mirrored(estimate), -limit)
 
 
-def is_within(estimate: Estimate, low: float, high: float) -> Verdict:
-    """Verdict on a mean between two limits, by its interval."""
-    return _together([is_above(estimate, low), is_below(estimate, high)])
-
-
 def _mirrored(estimate: Estimate) -> Estimate:
     return replace(estimate, mean=None if estimate.mean is None else -estimate.mean)
 

@@ -30,8 +30,15 @@ def read_toml(package: str, name: str) -> dict[str, Any]:
 
 def read_changes(package: str) -> list[tuple[str, str, Mapping[str, Any]]]:
     """Read other values of what a paper leaves open: the assumption, its value in words, and options."""
+
+    def frozen(value: Any) -> Any:
+        return tuple(map(frozen, value)) if isinstance(value, list) else value
+
     given = read_toml(package, "settings.toml")["settings"]
-    return [(setting.pop("assumption"), setting.pop("value"), setting) for setting in given]
+    return [
+        (setting.pop("assumption"), setting.pop("value"), {key: frozen(value) for key, value in setting.items()})
+        for setting in given
+    ]
 
 
 def drawn_bags(package: str, name: str) -> dict[str, dict[str, Any]]:

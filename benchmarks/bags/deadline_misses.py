@@ -10,23 +10,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from spotbag.core.statistics import reduction_percent
 from spotbag.instances.bags.scenarios import SCENARIOS, find_scenario
 from spotbag.instances.library import library_instance
-from spotbag.replay.bags.outcome import DayOutcome
-from spotbag.replay.bags.runs import replay_days, trace_day
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.bags.solve import solve
-from spotbag.traces.bags.lateness import CAUSES, cause_of_day
+from spotbag.traces.bags.lateness import CAUSES
 
 from ..claims import show
 from ..measuring import asked, print_table
+from .paper_days import Cell, DayOptions, cost_usd, make_plan, miss_causes, replay_cell
 
 AS_PRINTED = "hads"
 AS_READ = "hads+spare-time-spot"
 """HADS with spare time asked of all VMs, as Algorithm 7 is printed, and of spot VMs only."""
 
-_WORKERS = 2
 _PLANS = (("hads", "greedy"), ("burst-hads", "ils"))
 """Families of instances, and the method of their plans."""
 _INSTANCES = ("J60", "J80", "J100", "ED200")
@@ -44,8 +40,8 @@ class PolicyMisses:
     ----------
     plan, group, policy : str
         What the plan is called, what it has for D_spot, and the policy.
-    outcomes : dict of str to sequence of DayOutcome
-        The days of each scenario.
+    days : dict of str to Cell
+        By scenario.
     causes : Counter of str
         Days that missed the deadline, by cause.
     """
@@ -53,29 +49,20 @@ class PolicyMisses:
     plan: str
     group: str
     policy: str
-    outcomes: dict[str, Sequence[DayOutcome]] = field(default_factory=dict)
+    days: dict[str, Cell] = field(default_factory=dict)
     causes: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def days(self) -> list[DayOutcome]:
-        """Number of days."""
-        return [day for days in self.outcomes.values() for day in days]
-
-    def missed(self, scenario: str) -> list[int]:
-        """Return the numbers of the days of a scenario that missed the deadline."""
-        return [number for number, day in enumerate(self.outcomes[scenario]) if not day.meets_deadline]
 
     def cells(self) -> list[str]:
         """Return the days of each scenario that missed the deadline, with the latest end; and all of them."""
-        cells, total = [], 0
-        for scenario, days in self.outcomes.items():
-            missed = self.missed(scenario)
-            total += len(missed)
-            late = [days[number].makespan_s for number in missed]
-            known = [end_s - days[0].deadline_s for end_s in late if end_s is not None]
+        cells = []
+        for cell in self.days.values():
+            late = cell.late_days
+            known = [day.makespan_s - day.deadline_s for day in late if day.makespan_s is not None]
             latest = "never" if len(known) < len(late) else f"{max(known, default=0):,} s"
-            cells.append(f"{len(missed)} ({latest})" if missed else "0")
-        return [*cells, f"{total:,} of {len(self.days):,}"]
+            cells.append(f"{len(late)} ({latest})" if late else "0")
+        missed = sum(len(cell.late_days) for cell in self.days.values())
+        days = sum(len(cell.runs) for cell in self.days.values())
+        return [*cells, f"{missed:,} of {days:,}"]
 
 
 def plans() -> Iterator[tuple[str, str, Schedule]]:
@@ -87,26 +74,21 @@ def plans() -> Iterator[tuple[str, str, Schedule]]:
             if name == _LATE_D_SPOT[0]:
                 group = _GROUPS[1]
                 instance, called = instance.replace(d_spot_s=_LATE_D_SPOT[1]), f"{called}, {group}"
-            schedule = solve(instance, method).schedule
-            assert schedule is not None
+            schedule = make_plan(instance, method)
             assert instance.offer_is_spot[schedule.vm_offer].any()
             yield called, group, schedule
 
 
-def replay_rows(n_days: int, scenarios: Sequence[str], seed: int = 0) -> Iterator[list[PolicyMisses]]:
+def replay_rows(options: DayOptions, scenarios: Sequence[str]) -> Iterator[list[PolicyMisses]]:
     """Replay the days of all scenarios, plan by plan: a row for each policy."""
     for called, group, schedule in plans():
         rows = [PolicyMisses(called, group, policy) for policy in _POLICIES]
         for label in scenarios:
             scenario = find_scenario(label)
-            days = replay_days(schedule, _POLICIES, scenario, n_days, seed=seed, workers=_WORKERS, bounds=False)
-            for row, outcomes in zip(rows, days.outcomes, strict=True):
-                row.outcomes[label] = outcomes
-                for number in row.missed(label):
-                    timeline = scenario.day(schedule.instance, seed, number)
-                    cause = cause_of_day(trace_day(schedule, row.policy, timeline, day=number)[1])
-                    assert cause is not None
-                    row.causes[cause] += 1
+            cells = replay_cell(called, label, scenario, schedule, _POLICIES, options, lambda done, of: None)
+            for row, cell in zip(rows, cells, strict=True):
+                row.days[label] = cell
+                row.causes.update(miss_causes(cell, schedule, scenario, options.seed))
         yield rows
 
 
@@ -123,22 +105,20 @@ def cause_lines(rows: Sequence[PolicyMisses]) -> Iterator[tuple[str, ...]]:
 
 def price_cells(printed: PolicyMisses, read: PolicyMisses) -> list[str]:
     """Percentage by which the printed rule is dearer, in each scenario: of the mean costs, with its interval."""
-    cells = []
-    for scenario, days in printed.outcomes.items():
-        mine, others = ([day.cost_usd for day in each] for each in (days, read.outcomes[scenario]))
-        cells.append(show((-reduction_percent(mine, others)).estimate, 1))
-    return cells
+    pairs = zip(printed.days.values(), read.days.values(), strict=True)
+    return [show((-mine.reduction_percent(other, cost_usd)).estimate, 1) for mine, other in pairs]
 
 
 def main() -> None:
     """Print the tables."""
     n_days = asked(__doc__, days=1000).days
+    options = DayOptions(runs=n_days, workers=2)
     scenarios = [name for name in SCENARIOS if name.startswith("hads/sc")]
     names = [name.removeprefix("hads/") for name in scenarios]
     rows: list[PolicyMisses] = []
 
     def lines() -> Iterator[Sequence[str]]:
-        for of_plan in replay_rows(n_days, scenarios):
+        for of_plan in replay_rows(options, scenarios):
             rows.extend(of_plan)
             yield from ((row.plan, row.policy, *row.cells()) for row in of_plan)
 

@@ -153,10 +153,6 @@ class HadsDays:
         price = self.on_demand_usd(job, billing, plan)
         return self.cells[job, scenario].statistic(lambda day: 100 * (1 - day.cost_usd / price))
 
-    def mean_saving_percent(self, billing: BaselineBilling | None = None) -> Statistic:
-        """Mean of the savings of all cells."""
-        return average([self.saving_percent(*key, billing) for key in self.cells])
-
 
 def n_hads_days(options: HadsOptions) -> int:
     """Number of days replayed by `hads_days`."""

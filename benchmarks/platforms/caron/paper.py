@@ -12,8 +12,8 @@ from typing import Any
 from spotbag.core.statistics import estimate
 from spotbag.instances.platforms.job_draws import JobSetKind
 
-from ...data_files import read_notes
-from ...paper import Change, Paper, Results, Sensitivity, changed
+from ...data_files import read_changes, read_notes
+from ...paper import Paper, Results, Sensitivity, changed
 from ...paper import Setting as Replayed
 from ...paper_result import PublishedComparisonResult
 from .assumptions import ROUND_ROBIN, Assumptions
@@ -59,41 +59,17 @@ _COLUMNS = {
     "A cheaper than B (%)": partial(_lower_percent, table=PAIR, metric="cost"),
 }
 
-_FEW, _MANY = (25, 50, 100), (200, 400)
-
 LEAST_EXPONENT = 0.75
-
-_ASSUMED: Mapping[str, Mapping[str, Assumptions]] = {
-    "machines of the cloud (printed: 8 processors)": {"2 processors": Assumptions(processors_per_vm=2)},
-    "what a cloud promises": {"as it will be": Assumptions(estimates="exact")},
-    "processors of the shortest run time": {"both clusters": Assumptions(deadline_clusters=2)},
-    "time between arrivals (printed: 60 s)": {
-        "30 s": Assumptions(mean_gap_s=30),
-        "120 s": Assumptions(mean_gap_s=120),
-    },
-    "round robin": {"in turn, not drawn": Assumptions(round_robin="in turn")},
-    "speed-up on p processors": {
-        f"p^{exponent:g}": Assumptions(speed_up_exponent=exponent) for exponent in (0.9, LEAST_EXPONENT)
-    },
-}
 
 
 def _settings(options: CaronOptions) -> Sequence[Replayed[CaronOptions]]:
     """Settings of other replays, with the judged runs alone, and few trees: these stay as they are."""
     few_trees = {resources: (fan_outs[0], fan_outs[-1]) for resources, fan_outs in options.fan_outs.items()}
-    return changed(replace(options, only_statements=True, fan_outs=few_trees), options.runs, _assumed())
-
-
-def _assumed() -> Iterator[Change]:
-    for processors in GRID_PROCESSORS:
-        yield "processors of each cluster", f"{processors}", {"processors": (processors,)}
-    for numbers in (_FEW, _MANY):
-        yield "jobs", f"{numbers[0]} to {numbers[-1]}", {"numbers": numbers}
-    for low, high in GRID_BUDGETS:
-        yield "budget for a processor-minute", f"{low:g} to {high:g}", {"budgets": ((low, high),)}
-    for assumption, values in _ASSUMED.items():
-        for value, assumed in values.items():
-            yield assumption, value, {"assumptions": assumed, "budgets": (BUDGETS,)}
+    changes = [
+        (assumption, value, {**given, "assumptions": Assumptions(**given.get("assumptions", {}))})
+        for assumption, value, given in read_changes(__package__)
+    ]
+    return changed(replace(options, only_statements=True, fan_outs=few_trees), options.runs, changes)
 
 
 SENSITIVITY: Sensitivity[CaronOptions] = Sensitivity(_COLUMNS, _settings)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from spotbag import find_scenario, library_instance, replay_days, solve
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE
 from spotbag_papers.bags.deadline_misses import AS_PRINTED, AS_READ, PolicyMisses, cause_lines, price_cells
+from spotbag_papers.bags.paper_days import Cell
 
 
 def test_the_price_takes_the_mean_below_as_uncertain_too() -> None:
@@ -15,9 +16,12 @@ def test_the_price_takes_the_mean_below_as_uncertain_too() -> None:
     assert schedule is not None
     days = replay_days(schedule, ["hads"], find_scenario("hads/sc4"), runs=5, bounds=False).outcomes[0]
     assert len({day.cost_usd for day in days}) > 1
-    twice = [replace(day, cost_usd=2 * day.cost_usd) for day in days]
-    printed = PolicyMisses("plan", "group", AS_PRINTED, {"sc4": twice})
-    assert price_cells(printed, PolicyMisses("plan", "group", AS_READ, {"sc4": days})) == ["100.0 ± 0.0"]
+    twice = tuple(replace(day, cost_usd=2 * day.cost_usd) for day in days)
+    printed, read = (
+        PolicyMisses("plan", "group", policy, {"sc4": Cell(of, "J60", "sc4", policy)})
+        for policy, of in ((AS_PRINTED, twice), (AS_READ, days))
+    )
+    assert price_cells(printed, read) == ["100.0 ± 0.0"]
 
 
 def test_causes_are_counted_for_each_d_spot() -> None:

@@ -33,6 +33,7 @@ from spotbag_papers.claims import (
     Case,
     Claim,
     Verdict,
+    about,
     above,
     all_hold,
     below,
@@ -41,7 +42,6 @@ from spotbag_papers.claims import (
     exactly,
     is_above,
     is_below,
-    is_within,
     majority,
     numbers,
     show,
@@ -105,9 +105,8 @@ def test_a_comparison_is_decided_by_its_interval() -> None:
     assert is_below(Estimate(9, 5.0, 1.0), 3.0) == "does not hold"
     assert is_above(Estimate(1, 5.0, None), 4.9) == "holds"
     assert is_above(Estimate(0, None, None)) == is_below(Estimate(0, None, None)) == "not decided"
-    assert is_within(Estimate(9, 5.0, 1.0), 3.0, 7.0) == "holds"
-    assert is_within(Estimate(9, 5.0, 1.0), 3.0, 5.5) == "not decided"
-    assert is_within(Estimate(9, 5.0, 1.0), 7.0, 9.0) == "does not hold"
+    for value, points, verdict in ((5.0, 2.0, "holds"), (4.25, 1.25, "not decided"), (8.0, 1.0, "does not hold")):
+        assert about("", Estimate(9, 5.0, 1.0), value=value, points=points).verdict == verdict
 
 
 def test_verdicts_are_counted_in_words() -> None:
