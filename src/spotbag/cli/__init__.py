@@ -52,9 +52,9 @@ def _run(given: list[str]) -> int:
     completes = "_SPOTBAG_COMPLETE" in os.environ
     try:
         if completes:
-            from .completion import command_to_complete
-
-            make_app(command_to_complete(), completes=True)(args=given, prog_name="spotbag")
+            # The other commands than the one whose words a shell completes need not be loaded.
+            words = os.environ.get("_TYPER_COMPLETE_ARGS", os.environ.get("COMP_WORDS", "")).split()
+            make_app(words[1] if len(words) > 1 else None, completes=True)(args=given, prog_name="spotbag")
         else:
             make_app(given[0] if given else None)(args=given, prog_name="spotbag")
         sys.stdout.flush()

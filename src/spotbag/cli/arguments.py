@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from ..core.errors import InputError, Issue, SpotbagError, show_value
 from ..core.text_files import STANDARD_INPUT, ReadFile, is_readable_file, read_once, read_text, source_name
 from ..core.wording import close_names
-from .completion import METHODS, names_of
-from .options import amount_option, duration_option, given_options, option, seconds_option
+from .options import METHODS, amount_option, duration_option, given_options, names_of, option, seconds_option
 from .tables import terminal_width
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from ..core.text_tables import number, table_of, words
+from ..core.text_tables import number, words
 from ..core.wording import counted
 from .answers import ABSENT, Answer, Part
 from .arguments import load_instance, load_platform, load_stream
 from .options import argument, json_option, option
 from .progress import NOT_CORRECT, busy
-from .tables import print_table
+from .tables import print_rows
 
 if TYPE_CHECKING:
     from ..audits.facts import AuditReport, Violation
@@ -109,7 +109,7 @@ def _load(argument: str, trace: Trace) -> Given:
 def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> None:
     """Print a row for each run; of very many, the first."""
     in_units = traces[0].of_platform
-    table = table_of(
+    print_rows(
         zip(traces[:_SHOWN_RUNS], reports, strict=False),
         words("policy", lambda row: row[0].run["policy"]),
         number(draw, lambda row: row[0].run[draw]),
@@ -119,7 +119,6 @@ def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> N
         words("verdict", lambda row: "correct" if row[1].correct else counted(len(row[1].findings), "finding")),
         words("notes", lambda row: _notes_text(row[1].notes)),
     )
-    print_table(table)
     if len(traces) > _SHOWN_RUNS:
         print(f"... and {counted(len(traces) - _SHOWN_RUNS, 'run')} more (--json lists all)")
 
@@ -137,7 +136,7 @@ def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings:
         for entry, report in zip(traces, reports, strict=True)
         for finding in report.findings[:_SHOWN]
     ]
-    table = table_of(
+    print_rows(
         found[:_SHOWN],
         words("policy", lambda row: row[0]["policy"]),
         number(draw, lambda row: row[0][draw]),
@@ -146,6 +145,5 @@ def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings:
         words("unit", lambda row: row[1].unit),
         words("what", lambda row: row[1].message),
     )
-    print_table(table)
     if n_findings > _SHOWN:
         print(f"... and {n_findings - _SHOWN} more (--json lists all)")

@@ -7,8 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
-from .completion import names_of
-from .options import option, seconds_option
+from .options import names_of, option, seconds_option
 
 if TYPE_CHECKING:
     from ..instances.clouds import Cloud

@@ -16,11 +16,10 @@ from ..core.text_files import read_text, write_text
 from ..core.text_tables import Shown, Table, number, table_of, words
 from .answers import Answer, Mean, Part
 from .arguments import warn, wrote
-from .completion import names_of
-from .options import adder, argument, json_option, option
+from .options import adder, argument, json_option, names_of, option
 from .progress import INTERRUPTED, counting
-from .run_options import WorkerOptions
-from .tables import print_table
+from .runs import WorkerOptions
+from .tables import print_rows, print_table
 
 if TYPE_CHECKING:
     from ..core.statistics import Estimate
@@ -117,7 +116,7 @@ class ExperimentJudge(Answer, kind="experiment-judge"):
         listed = sorted((cell for cell in self.cells if every or cell.wanting), key=lambda cell: cell.worst_first)
         if listed:
             axes = list(listed[0].drawn)
-            table = table_of(
+            print_rows(
                 listed,
                 words(f"cell: {' '.join(axes)}" if axes else "instance", "short_name"),
                 words("verdict"),
@@ -129,7 +128,6 @@ class ExperimentJudge(Answer, kind="experiment-judge"):
                 words("better bound", lambda cell: cell.better_bound.rpartition(":")[2] or None),
                 number("time (s)", "runtime_s", ",.1f", measured=True),
             )
-            print_table(table)
         counts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items())
         print(f"{self.method}, {len(self.cells):,} cells: {counts}")
 
@@ -137,7 +135,7 @@ class ExperimentJudge(Answer, kind="experiment-judge"):
             share = lambda entry: entry.within[place] / entry.cells if entry.cells else None  # noqa: E731
             return number(f"within {100 * level:g} %", share, ".0%")
 
-        table = table_of(
+        print_rows(
             self.groups,
             words("gaps", "group"),
             number("wanted (%)", "wanted", "g", 100),
@@ -147,7 +145,6 @@ class ExperimentJudge(Answer, kind="experiment-judge"):
             number("mean (%)", "mean", ",.3f", 100),
             number("worst (%)", "worst", ",.3f", 100),
         )
-        print_table(table)
 
 
 class StatusChange(Part):

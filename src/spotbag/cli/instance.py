@@ -1,23 +1,27 @@
-"""``spotbag instance``: list, generate, import, export, schema."""
+"""``spotbag instance``: list, generate, export, clouds, scenarios, schema."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import typer
 
 from ..core.errors import SpotbagError
-from ..core.text_tables import number, table_of, words
+from ..core.text_tables import number, words
 from .answers import Answer, Part, Written
-from .arguments import check_output, check_outputs, load_instance, warn, wrote
-from .instance_clouds import clouds_command
+from .arguments import check_output, check_outputs, load_instance, refuse_two_from_standard_input, warn, wrote
 from .instance_import import app as import_app
-from .instance_output import deliver_instance, out_option
-from .instance_scenario import scenario_command
+from .instance_output import deliver_instance, out_option, to_file
 from .instance_types import prices_command, types_command
-from .options import adder, instance_argument, json_option, option, seconds_option
-from .tables import print_table
+from .options import adder, argument, instance_argument, json_option, names_of, option, seconds_option
+from .scenario_options import ScenarioOptions, notes_of
+from .tables import print_rows
+
+if TYPE_CHECKING:
+    from ..instances.clouds import Cloud
+    from ..instances.entries import CloudName
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,8 +31,44 @@ app.add_typer(import_app, name="import")
 _command = adder(app, "instance")
 _command("types", "--arch arm64 --min-vcpus 2 --max-memory 16GB --sort spot")(types_command)
 _command("prices", "--spot-history history.json --out prices.json")(prices_command)
-_command("clouds")(clouds_command)
-_command("scenario", "hads/sc4 --day 13 --instance hads/J60 --out day.json")(scenario_command)
+
+
+_HOW_TO_USE = """\
+'spotbag replay --cloud NAME' follows the rules of one, and so does an instance or a scenario that names it; other
+options of 'replay' change single rules. Disks are not counted: VMs that are stopped or hibernated cost nothing,
+unless --stopped-rate or --hibernated-rate gives a price for their memory."""
+
+
+class Clouds(Answer, kind="clouds"):
+    """``spotbag instance clouds``."""
+
+    clouds: tuple[Cloud, ...]
+
+    def print_text(self) -> None:
+        """Print a row for each cloud, what it does in words, and where that is from."""
+        verbs = {"hibernate": "hibernates", "stop": "is stopped", "terminate": "is terminated"}
+
+        def billed(cloud: Cloud) -> str:
+            billing = cloud.billing
+            by = "by the second" if billing.block_s == 1 else f"by {billing.block_s:,} s"
+            return by + (f", at least {billing.minimum_s} s" if billing.minimum_s else "")
+
+        print_rows(
+            self.clouds,
+            words("cloud", "name"),
+            words("a spot VM taken away", lambda cloud: verbs[cloud.interruption]),
+            number("notice\n(s)", "notice_s"),
+            words("billed", billed),
+            words("first hour", lambda cloud: "free if interrupted" if cloud.billing.first_hour_free else "paid"),
+            words("as of", "date"),
+        )
+        by_source: dict[str, list[str]] = {}
+        for cloud in self.clouds:
+            print(f"{cloud.name}: {cloud.summary}")
+            by_source.setdefault(cloud.source, []).append(cloud.name)
+        print(f"\n{_HOW_TO_USE}\n")
+        for source, names in by_source.items():
+            print(f"source of {', '.join(names)}: {source}")
 
 
 class ListedInstance(Part):
@@ -52,7 +92,7 @@ class InstanceList(Answer, kind="instance-list"):
 
     def print_text(self) -> None:
         """Print a row for each instance, and the names of the rest."""
-        table = table_of(
+        print_rows(
             self.instances,
             words("name"),
             number("tasks", form=","),
@@ -62,7 +102,6 @@ class InstanceList(Answer, kind="instance-list"):
             words("memory", lambda row: "may bind" if row.memory_may_bind else "never binds"),
             words("source"),
         )
-        print_table(table)
         print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(self.streams)}")
         print(f"Hybrid platforms, for 'spotbag platform': {', '.join(self.platforms)}")
 
@@ -78,6 +117,59 @@ class Document(StrEnum):
     STREAM = "stream"
     PLATFORM = "platform"
     CATALOGUE = "catalogue"
+
+
+@_command("clouds")
+def clouds_command(*, as_json: bool = json_option()) -> None:
+    """List the clouds whose rules replays can follow, with their sources."""
+    from ..instances.clouds import CLOUDS
+
+    Clouds(clouds=tuple(CLOUDS.values())).show(as_json)
+
+
+@_command("scenario", "hads/sc4 --day 13 --instance hads/J60 --out day.json")
+def scenario_command(
+    *,
+    scenario: str = argument(
+        "SCENARIO",
+        "A name, such as hads/sc4, or a file: a day, a scenario, a trace of availability, a history of prices.",
+        completes=names_of("instances.bags.scenarios", "SCENARIOS"),
+    ),
+    options: ScenarioOptions,
+    day: int | None = option("K", "Only day K of the seed, for --instance.", min=0),
+    instance: str | None = option("INSTANCE", "The instance that meets the day."),
+    seed: int = option("SEED", "Seed of the day.", 0, min=0),
+    cloud: str | None = option(
+        "NAME",
+        "Whose rules hold; that of the scenario, if it says so, if absent.",
+        completes=names_of("instances.clouds", "CLOUDS"),
+    ),
+    name: str | None = option("NAME", "What it is called."),
+    out: str | None = option("FILE", "Where to write it; standard output if absent or -."),
+) -> None:
+    """Write a scenario, or one day of it, as a file that --scenario of 'replay' takes."""
+    from ..instances.bags.scenario_files import changed_scenario, format_scenario, write_scenario
+    from ..instances.bags.scripted_days import ScriptedScenario
+    from ..instances.clouds import find_cloud
+
+    if (day is None) != (instance is None):
+        raise SpotbagError("--day and --instance go together: which day, and for which instance it is drawn")
+    path = to_file(out)
+    check_output(path, scenario, instance)
+    refuse_two_from_standard_input(scenario, instance)
+    found = options.find(scenario)
+    if day is not None and instance is not None:
+        problem = load_instance(instance)
+        timeline = found.day(problem, seed, day)
+        warn(notes_of(found, problem))
+        found = ScriptedScenario(timeline, scenario, found.cloud)
+    named: CloudName | None = None if cloud is None else find_cloud(cloud).name  # type: ignore[assignment]
+    found = changed_scenario(found, name=name, cloud=named)
+    if path is None:
+        print(format_scenario(found), end="")
+        return
+    write_scenario(found, path)
+    wrote(path, found.name)
 
 
 @_command("list")

@@ -6,13 +6,41 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import partial
+from importlib import import_module
+from operator import attrgetter
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
 import typer
 
-from .completion import INSTANCES
-
 _SAID = "said"
+
+
+def names_of(module: str, *lists: str) -> Callable[[str], list[str]]:
+    """Return a function that completes a word by names; the module that has them is loaded at its first use.
+
+    Parameters
+    ----------
+    module : str
+        Within the package, e.g. ``instances.library``.
+    lists : str
+        What there has the names: sequences, mappings, or functions that return some.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        found = import_module(f"...{module}", __name__)
+        values = [attrgetter(name)(found) for name in lists]
+        names = [name for value in values for name in (value() if callable(value) else value)]
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+    return complete
+
+
+INSTANCES = names_of("instances.library", "library_names")
+METHODS = names_of("solvers.bags.methods", "method_names")
+STREAMS = names_of("instances.library", "stream_names")
+PLATFORMS = names_of("instances.library", "platform_names")
+"""Completion of words by a shell."""
 
 
 def option(metavar: str | None, about: str, default: Any = None, **more: Any) -> Any:

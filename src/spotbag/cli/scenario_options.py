@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..core.errors import SpotbagError
 from .arguments import zone_option
-from .completion import names_of
-from .options import duration_option, given_options, option
+from .options import duration_option, given_options, names_of, option
 
 if TYPE_CHECKING:
     from ..instances.bags.scripted_days import Scenario

@@ -10,8 +10,7 @@ from ..core.errors import SpotbagError
 from ..core.text_tables import Table, table_of, words
 from ..core.wording import near_names
 from .answers import Answer, Part
-from .completion import names_of
-from .options import argument, json_option
+from .options import argument, json_option, names_of
 
 EXAMPLE = "Example:  spotbag schema solve"
 

@@ -13,10 +13,9 @@ from ..core.text_tables import Table, number, table_of, words
 from ..core.wording import counted
 from .answers import Answer, Part, Written
 from .arguments import check_output, warn, wrote
-from .completion import names_of
-from .options import adder, argument, json_option, option
+from .options import adder, argument, json_option, names_of, option
 from .progress import NOT_CORRECT
-from .tables import print_table
+from .tables import print_rows
 
 if TYPE_CHECKING:
     from ..experiments.bags.rankings import Ranking
@@ -85,27 +84,23 @@ class SuiteRanking(Answer, kind="suite-ranking"):
         """Print a table of entries and one of pairs for the plans, and for each set of days."""
         for found in self.rankings:
             print(f"{found.suite}, {found.what}: {counted(len(found.instances), 'instance')}" + _aside(found))
-            print_table(
-                table_of(
-                    found.entries,
-                    words("entry"),
-                    number("mean rank", "mean_rank", ".2f"),
-                    number("best", form=","),
-                    number("above best (%)", "above_percent", ",.2f"),
-                    number("late days", "late_days", ","),
-                )
+            print_rows(
+                found.entries,
+                words("entry"),
+                number("mean rank", "mean_rank", ".2f"),
+                number("best", form=","),
+                number("above best (%)", "above_percent", ",.2f"),
+                number("late days", "late_days", ","),
             )
             if found.pairs:
-                print_table(
-                    table_of(
-                        found.pairs,
-                        words("better"),
-                        words("than", "other"),
-                        words("wins / ties / losses", lambda pair: f"{pair.wins} / {pair.ties} / {pair.losses}"),
-                        number("p (Wilcoxon)", "p_value", ".2g"),
-                        number("p (Holm)", "p_holm", ".2g"),
-                        words("ranks apart", lambda pair: "yes" if pair.apart else "no"),
-                    )
+                print_rows(
+                    found.pairs,
+                    words("better"),
+                    words("than", "other"),
+                    words("wins / ties / losses", lambda pair: f"{pair.wins} / {pair.ties} / {pair.losses}"),
+                    number("p (Wilcoxon)", "p_value", ".2g"),
+                    number("p (Holm)", "p_holm", ".2g"),
+                    words("ranks apart", lambda pair: "yes" if pair.apart else "no"),
                 )
 
 

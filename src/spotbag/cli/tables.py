@@ -15,15 +15,16 @@ from rich.measure import Measurement
 from rich.table import Table as ConsoleTable
 from rich.text import Text
 
+from ..core.text_tables import table_of
 from ..core.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rich.console import ConsoleOptions
     from rich.containers import Lines
 
-    from ..core.text_tables import Table
+    from ..core.text_tables import Shown, Table
 
 
 _LONGEST_WORD = 24
@@ -138,6 +139,11 @@ def print_table(table: Table, tight: bool = False) -> None:
     if _repeatable.get():
         table = table.with_columns(index for index, column in enumerate(table.columns) if not column.measured)
     print_in_width(table, terminal_width(), WIDTH_ELSEWHERE, tight)
+
+
+def print_rows(rows: Iterable[Any], *columns: Shown | None, tight: bool = False) -> None:
+    """Print a table of records by its columns; None among the rows is a line between blocks."""
+    print_table(table_of(rows, *columns), tight)
 
 
 def terminal_width() -> int | None:

@@ -319,7 +319,7 @@ def test_jobs_that_missed_something_are_reported(shell: Shell, monkeypatch: pyte
     assert ["money-saving", "hopeless", "dedicated", "180", "720", "900", "480", "420", "0", "5"] in rows
     assert ["time-saving", "hopeless", "cloud", "180", "180", "360", "480", "-", "240", "5"] in rows
     assert "... and" not in shell.out
-    monkeypatch.setattr("spotbag.cli.platforms.platform_report._MOST_MISSED", 0)
+    monkeypatch.setattr("spotbag.cli.platforms.platform._MOST_MISSED", 0)
     assert "... and 1 more of time-saving (in --json)" in shell.run(*TINY, "--once", *words)
     assert "late, or" not in shell.run(*TINY, "--runs", "2", *words)
 

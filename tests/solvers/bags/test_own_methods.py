@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import spotbag
-from spotbag.cli.completion import METHODS
+from spotbag.cli.options import METHODS
 from spotbag.core.plugins import PluginError, PluginWarning
 from spotbag.plugins import InputError, ModelRefusal, TracePoint
 from spotbag.solvers.bags.methods import describe_options, find_method, listed_methods, method_names

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ...core.text_tables import number, table_of, words
+from ...core.text_tables import number, words
 from ..answers import Answer, Part
 from ..arguments import InstanceOptions, MethodOptions, warn
 from ..options import Only, instance_argument, json_option
 from ..progress import NO_FEASIBLE_PLAN
-from ..tables import print_table, seconds
+from ..tables import print_rows, seconds
 
 if TYPE_CHECKING:
     from ...bounds.bags.lower_bounds import LowerBound
@@ -101,7 +101,7 @@ def _print_bounds(problem: Instance, bounds: Sequence[LowerBound]) -> None:
     }[problem.goal]
     print(f"{problem.name}: every plan {least}")
     print(f"goal: {goal_text(problem)}")
-    table = table_of(
+    print_rows(
         bounds,
         words("bound", "name"),
         number("value", lambda bound: seconds(int(bound.value)) if bound.unit == "s" else f"{bound.value:.6f}"),
@@ -109,4 +109,3 @@ def _print_bounds(problem: Instance, bounds: Sequence[LowerBound]) -> None:
         number("time (ms)", "runtime_s", ".1f", 1000, measured=True),
         words("what it says", "meaning"),
     )
-    print_table(table)

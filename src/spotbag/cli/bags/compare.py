@@ -20,10 +20,9 @@ from ...core.text_tables import number, table_of, words
 from ...core.wording import counted
 from ..answers import Answer
 from ..arguments import InstanceOptions, MethodOptions, check_output, warn, wrote
-from ..completion import INSTANCES
-from ..options import Only, argument, json_option, option
+from ..options import INSTANCES, Only, argument, json_option, option
 from ..progress import NO_FEASIBLE_PLAN, counting
-from ..run_options import WorkerOptions
+from ..runs import WorkerOptions
 from ..tables import narrow_terminal, print_table, seconds
 from .planning import VERDICTS
 

@@ -6,14 +6,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...core.errors import SpotbagError
-from ...core.text_tables import number, table_of, words
+from ...core.text_tables import number, words
 from ...core.wording import counted, dollars
 from ..arguments import MethodOptions, warn
 from ..options import given_options
 from ..progress import counting
-from ..run_report import mean, mean_cell
+from ..runs import mean, mean_cell
 from ..scenario_options import USUAL_DAYS, USUAL_POLICY, DaysToComeOptions, ScenarioOptions, notes_of
-from ..tables import print_table
+from ..tables import print_rows
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -64,7 +64,7 @@ def print_choice(choice: PlanChoice) -> None:
     if not n_days:
         return
     print(f"on {counted(n_days, 'other day')}, those of seed {choice.seed}; mean ± half of the 95 % interval")
-    table = table_of(
+    print_rows(
         choice.plans,
         words("plan", lambda plan: plan.name + (" (chosen)" if plan.chosen else "")),
         number("quiet day ($)", lambda plan: plan.schedule.cost_usd, ".4f"),
@@ -78,4 +78,3 @@ def print_choice(choice: PlanChoice) -> None:
         ),
         words("survives", lambda plan: _SURVIVES[plan.survives]),
     )
-    print_table(table)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...core.errors import SpotbagError
-from ...core.text_tables import number, table_of, words
+from ...core.text_tables import number, words
 from ..answers import Answer, Part
 from ..arguments import InstanceOptions, refuse_two_from_standard_input, warn, wrote
 from ..options import argument, json_option, option, state_option
-from ..tables import print_table, seconds
+from ..tables import print_rows, seconds
 from .planning import schedule_or_none
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def export_command(
         Export(instance=document.instance, to=target, folder=out, vms=tuple(map(_exported, exported))).print_json()
         return
     wrote(out)
-    table = table_of(
+    print_rows(
         exported,
         words("VM", lambda vm: vm.order.vm),
         words("type", lambda vm: vm.order.type),
@@ -88,7 +88,6 @@ def export_command(
         number("tasks", lambda vm: len(vm.order.tasks)),
         number("last end (s)", lambda vm: seconds(vm.order.end_s)),
     )
-    print_table(table)
 
 
 def _exported(vm: ExportedVm) -> ExportedFolder:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.text_tables import Column, Table, table_of, words
+from ...core.text_tables import Column, Table, words
 from ..answers import Answer, Part
-from ..completion import METHODS as METHOD_NAMES
+from ..options import METHODS as METHOD_NAMES
 from ..options import argument, json_option
-from ..tables import print_table
+from ..tables import print_rows, print_table
 
 EXAMPLE = "Example:  spotbag methods search"
 
@@ -61,14 +61,13 @@ def methods_command(
         }
         Methods(methods=described).print_json()
         return
-    table = table_of(
+    print_rows(
         methods,
         words("method", "name"),
         words("what it is", lambda m: f"{m.summary} ({m.distribution})".lstrip() if m.distribution else m.summary),
         words("proves optima", lambda m: "yes" if m.exact else "no"),
         words("what it takes", "takes"),
     )
-    print_table(table)
     options = [(m.name, *described) for m in methods for described in describe_options(m)]
     if options:
         print_table(Table([*map(Column, ("method", "option", "values", "default"))], options))

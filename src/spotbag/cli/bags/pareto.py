@@ -14,13 +14,13 @@ import typer
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
 from ...core.text_files import write_text
-from ...core.text_tables import number, table_of, words
+from ...core.text_tables import number, words
 from ...core.wording import counted
 from ..answers import ABSENT, Answer, Part
 from ..arguments import InstanceOptions, MethodOptions, check_outputs, check_pictures, warn, wrote
 from ..options import Only, instance_argument, json_option, option
 from ..progress import NO_FEASIBLE_PLAN, beside_the_answer, busy, points_found
-from ..tables import print_table, seconds
+from ..tables import print_rows, seconds
 from .planning import VERDICTS
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule], certificates: 
         print(front.message)
         return
     pairs = [*zip_longest(front.points, certificates)]
-    table = table_of(
+    print_rows(
         pairs,
         number("makespan (s)", lambda pair: seconds(pair[0].makespan_s)),
         number("cost ($)", lambda pair: pair[0].cost_usd, ".6f"),
@@ -287,21 +287,19 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule], certificates: 
         words(f"survives\n{certificates[0].level}", lambda pair: VERDICTS[pair[1].verdict]) if certificates else None,
         number("worst case\n($)", lambda pair: pair[1].worst_cost_usd, ".6f") if certificates else None,
     )
-    print_table(table)
     if others:
 
         def above(row: Heuristic) -> str | None:  # with --points, the point that is as fast may have been left out
             least = row.cost_of_front_usd
             return None if least is None else f"{100 * (row.cost_usd / least - 1):.2f}"
 
-        table = table_of(
+        print_rows(
             (_row_of_plan(front, *entry) for entry in others.items()),
             words("heuristic", "method"),
             number("makespan (s)", "makespan_s", ","),
             number("cost ($)", "cost_usd", ".6f"),
             number("above the front (%)", above),
         )
-        print_table(table)
     proven = sum(point.proven for point in front.points)
     all_of_it = "the whole front" if front.complete else "not proved to be the whole front"
     ended = ", interrupted" if front.interrupted else ""

@@ -26,8 +26,7 @@ from ..arguments import (
 from ..cloud_options import CloudOptions
 from ..options import Only, given_options, instance_argument, option
 from ..progress import INTERRUPTED, NO_FEASIBLE_PLAN
-from ..run_options import RecordOptions, policies_option
-from ..run_report import replay_counted
+from ..runs import RecordOptions, policies_option, replay_counted
 from ..scenario_options import BAG_POLICIES, SCENARIOS, ScenarioOptions, notes_of
 from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, print_summary, replay_answer
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core.text_tables import Column, Table, number, table_of, words
+from ...core.text_tables import Column, Table, number, words
 from ...core.wording import counted
 from ..answers import Answer, Mean, Part, beside
-from ..run_report import by_policy, fields_except, mean_cell
-from ..tables import print_table, seconds, terminal_width
+from ..runs import by_policy, fields_except, mean_cell
+from ..tables import print_rows, print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
     from ...instances.clouds import Cloud, InterruptionKind
@@ -213,14 +213,13 @@ def _print_differences(days: Days) -> None:
     from ...replay.bags.runs import compare_days
 
     print(f"Day by day against {days.policies[0]}:")
-    table = table_of(
+    print_rows(
         [compare_days(outcomes, days.outcomes[0]) for outcomes in days.outcomes[1:]],
         words("policy"),
         number("cost ($)", lambda entry: mean_cell(entry.cost_usd, 4, signed=True)),
         number("makespan (s)", lambda entry: mean_cell(entry.makespan_s, 0, signed=True)),
         number("days cheaper / dearer", lambda entry: f"{entry.cheaper} / {entry.dearer}"),
     )
-    print_table(table)
 
 
 def _print_worst(days: Days) -> None:

@@ -21,10 +21,9 @@ from ..arguments import (
     warn,
     wrote,
 )
-from ..completion import INSTANCES
-from ..options import argument, json_option, option, plan_gantt_option, state_option
+from ..options import INSTANCES, argument, json_option, option, plan_gantt_option, state_option
 from ..progress import busy
-from ..tables import print_table, seconds
+from ..tables import print_rows, print_table, seconds
 from .planning import d_spot_text, schedule_or_none
 from .solve import print_rented
 
@@ -279,7 +278,7 @@ def _show_document(document: ScheduleDocument, as_json: bool) -> None:
     ends: dict[str, list[int]] = {vm.id: [] for vm in document.vms}
     for placed in document.tasks:
         ends.setdefault(placed.vm, []).append(placed.end_s)
-    table = table_of(
+    print_rows(
         document.vms,
         words("VM", "id"),
         words("type"),
@@ -287,4 +286,3 @@ def _show_document(document: ScheduleDocument, as_json: bool) -> None:
         number("tasks", lambda vm: len(ends[vm.id])),
         number("last end (s)", lambda vm: seconds(max(ends[vm.id], default=0))),
     )
-    print_table(table)

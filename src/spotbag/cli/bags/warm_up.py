@@ -11,8 +11,7 @@ from ...core.processes import interruptible
 from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import near_names
 from ..answers import Answer, Part
-from ..completion import names_of
-from ..options import argument, json_option
+from ..options import argument, json_option, names_of
 from ..progress import counting
 
 EXAMPLE = "Example, in the image of a container:  RUN spotbag warm-up solve replan"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
@@ -12,35 +13,98 @@ import typer
 from ...core.errors import SpotbagError, show_value
 from ...core.processes import interruptible
 from ...core.text_files import source_name
-from ...core.wording import near_names
+from ...core.text_tables import Table, number, table_of, words
+from ...core.wording import counted, near_names
+from ..answers import ABSENT, Answer, Mean, Part, beside
 from ..arguments import check_output, names_in, print_stories, some, stories_of, warn, wrote
 from ..arrivals import OF_PLATFORMS, PlatformFileOptions, deliver_jobs
-from ..completion import PLATFORMS, names_of
-from ..options import Only, argument, option
+from ..options import PLATFORMS, Only, argument, names_of, option
 from ..progress import BAD_INPUT, counting
-from ..run_options import DEFAULT_RUNS, RunOptions, policies_option, runs_option
-from ..run_report import replay_counted
-from .platform_report import library_platforms, platform_answer, print_runs
+from ..runs import (
+    DEFAULT_RUNS,
+    ReplayedRun,
+    RunOptions,
+    by_policy,
+    mean,
+    policies_option,
+    print_heading,
+    replay_counted,
+    runs_option,
+    worst_of_each,
+)
+from ..tables import print_rows, seconds
 
 if TYPE_CHECKING:
+    from ...core.statistics import Estimate
     from ...core.workers import Workers
     from ...instances.platforms.job_draws import JobSet
     from ...instances.platforms.platform import Platform
+    from ...replay.platforms.outcome import JobResult, PlatformOutcome
     from ...replay.platforms.run_bounds import RunBounds
     from ...replay.platforms.runs import PlatformRuns
-    from ...traces.trace import Trace
 
     Bounds: TypeAlias = tuple[tuple[RunBounds, ...], ...]
 
 EXAMPLE = "Example:  spotbag platform caron/hybrid --draw mixed --number 60 -p time-saving --gantt platform.png"
 
 _DEFAULT_NUMBER = 100
+_MOST_MISSED = 20
 _DEFAULT_POLICIES = ("money-saving", "time-saving", "round-robin")
 _ORDER = (
     *("policy", "draw", "number", "runs", "once", "seed", "workers", "dask", "bound"),
     *("story", "trace", "gantt", "write", "listed", "as_json"),
 )
 """Options as the help lists them."""
+
+
+class PlatformMeans(Part):
+    """A policy over all runs: beside these, a mean for each metric."""
+
+    policy: str
+    runs: int
+    means: dict[str, Mean] = beside()
+    at_least: dict[str, Mean] = ABSENT
+
+
+class PlatformAnswer(Answer, kind="platform-runs"):
+    """``spotbag platform``."""
+
+    platform: str
+    agents: int
+    resources: int
+    jobs: int
+    job_set: JobSet | None
+    seed: int
+    runs: int
+    interrupted: bool
+    policies: tuple[PlatformMeans, ...]
+    outcomes: tuple[ReplayedRun, ...]
+    written: tuple[str, ...]
+    picture_refused: str = ABSENT
+
+
+class ListedPlatform(Part):
+    """A platform of the library."""
+
+    name: str
+    agents: int
+    dedicated: int
+    allocated: int
+    cloud: int
+    jobs: int
+    source: str
+
+
+class PlatformList(Answer, kind="platform-list"):
+    """``spotbag platform --list``."""
+
+    platforms: tuple[ListedPlatform, ...]
+
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each platform of the library."""
+        counts = ("agents", "dedicated", "allocated", "cloud", "jobs")
+        columns = (number("clouds" if name == "cloud" else name, name, ",") for name in counts)
+        yield table_of(self.platforms, words("name"), *columns, words("source"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +190,7 @@ def platform_command(
     Exit code 0: done; 2: bad input; 130: interrupted, after showing the runs so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
     if options.listed:
-        library_platforms().show(options.as_json)
+        _library().show(options.as_json)
         return
     workers = options.executor(context)
     source, job_set = options.check(platform)
@@ -166,20 +230,24 @@ def _show_runs(
 
     seed = options.seed
     traces = [replay_platform_once(platform, name, job_set=job_set, seed=seed)[1] for name in names if options.recorded]
-    files, picture_refused = _write(traces, options)
+    files, refused = options.write_trace(traces), None
+    try:
+        files += options.write_picture(traces)
+    except SpotbagError as error:  # which takes nothing from the rest
+        refused = f"{options.gantt}: not drawn: {error}"
     with interruptible():  # from here on there is an answer, which a signal asks for
-        done, bounds = _replay(platform, names, job_set, options, workers)
+        done = _replay(platform, names, job_set, options, workers)
         stories = stories_of(traces) if options.story else None
         if options.as_json:
-            platform_answer(platform, job_set, done, seed, bounds, stories, files, picture_refused).print_json()
+            done.answer(stories, files, refused).print_json()
         elif stories is not None:
             print_stories(stories)
-        elif done.n_runs:
-            print_runs(platform, job_set, done, seed, bounds)
+        elif done.runs.n_runs:
+            done.print_tables()
     for path in files:
         wrote(path)
-    if picture_refused is not None:
-        print(f"error: {picture_refused}", file=sys.stderr)
+    if refused is not None:
+        print(f"error: {refused}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
 
 
@@ -192,7 +260,7 @@ def _draws_nothing(policy: str) -> bool:
 
 def _replay(
     platform: Platform, policies: Sequence[str], job_set: JobSet | None, options: PlatformOptions, workers: Workers
-) -> tuple[PlatformRuns, Bounds | None]:
+) -> _Replayed:
     """Replay the jobs under all policies, and bound what they come to, if that is asked for."""
     from ...replay.platforms.runs import replay_platform
 
@@ -203,35 +271,199 @@ def _replay(
         n_runs,
         lambda on_run: replay_platform(platform, policies, n_runs, on_run=on_run, **how),
     )
-    if not options.bound or done.interrupted:
-        return done, None
-    bounds = _bounds(platform, done, **how)
-    return (done, bounds) if bounds is not None else (replace(done, interrupted=True), None)
+    bounds = None
+    if options.bound and not done.interrupted:
+        from ...replay.platforms.run_bounds import bounds_of_runs
+
+        with counting("bounds", n_runs) as count:
+            bounds = bounds_of_runs(platform, done, on_run=lambda more: count("", more), **how)
+        if len(bounds[0]) < n_runs:  # means would be of fewer runs than those beside them
+            warn(["interrupted: the runs are here, but no bounds"])
+            done, bounds = replace(done, interrupted=True), None
+    return _Replayed(platform, job_set, options.seed, done, bounds)
 
 
-def _bounds(
-    platform: Platform, runs: PlatformRuns, job_set: JobSet | None, seed: int, workers: Workers
-) -> Bounds | None:
-    """Bound all runs; None if that is interrupted, as means would be of fewer runs than those beside them."""
-    from ...replay.platforms.run_bounds import bounds_of_runs
+@dataclass(frozen=True)
+class _Replayed:
+    """Runs of the jobs on a platform under policies, and what no policy beats, if that is known."""
 
-    with counting("bounds", runs.n_runs) as count:
-        bounds = bounds_of_runs(
-            platform, runs, job_set=job_set, seed=seed, workers=workers, on_run=lambda more: count("", more)
+    platform: Platform
+    job_set: JobSet | None
+    seed: int
+    runs: PlatformRuns
+    bounds: Bounds | None
+
+    def with_jobs(self, number: int) -> Platform:
+        """Return the platform with the jobs of a run."""
+        from ...replay.platforms.runs import platform_with_jobs
+
+        return platform_with_jobs(self.platform, self.job_set, self.seed + number)
+
+    def answer(
+        self, stories: Sequence[Sequence[str]] | None, written: Sequence[str], picture_refused: str | None
+    ) -> PlatformAnswer:
+        """Return the answer on the runs; of a single run, also each job and machine, and its story if it is told."""
+        from ...replay.platforms.outcome import resource_use
+
+        platform, job_set, runs, bounds = self.platform, self.job_set, self.runs, self.bounds
+
+        def replayed(number: int) -> ReplayedRun:
+            with_jobs = self.with_jobs(number)
+
+            def as_object(index: int, outcome: PlatformOutcome) -> dict[str, Any]:
+                report = _outcome_object(outcome, runs.n_runs == 1)
+                report["by_resource"] = [asdict(use) | {"use": use.use} for use in resource_use(with_jobs, outcome)]
+                report |= {} if bounds is None else {"at_least": asdict(bounds[index][number])}
+                return report | ({} if stories is None else {"story": list(stories[index])})
+
+            return ReplayedRun(seed=self.seed + number, policies=by_policy(runs, number, as_object))
+
+        policies = (
+            PlatformMeans.of(summary, at_least=ABSENT if bounds is None else _bound_estimates(bounds[index]))
+            for index, summary in enumerate(runs.summaries())
         )
-    if len(bounds[0]) < runs.n_runs:
-        warn(["interrupted: the runs are here, but no bounds"])
-        return None
-    return bounds
+        return PlatformAnswer.of(
+            self,
+            runs,
+            platform=platform.name,
+            agents=len(platform.agents),
+            resources=len(platform.resources),
+            jobs=len(platform.jobs) if job_set is None else job_set.number,
+            runs=runs.n_runs,
+            policies=tuple(policies),
+            outcomes=tuple(map(replayed, range(runs.n_runs))),
+            written=written,
+            picture_refused=ABSENT if picture_refused is None else picture_refused,
+        )
+
+    def print_tables(self) -> None:
+        """Print a row for each policy, what no policy can beat, and of a single run what each resource did."""
+        from ...core.quantities import SECONDS_PER_HOUR
+
+        platform, job_set, runs, bounds = self.platform, self.job_set, self.runs, self.bounds
+        single = runs.n_runs == 1
+        number_of_jobs = len(runs.outcomes[0][0].jobs)
+        jobs = counted(number_of_jobs, "job")
+        jobs = jobs if job_set is None else f"{counted(number_of_jobs, f'{job_set.kind} job')} drawn"
+        resources, agents = counted(len(platform.resources), "resource"), counted(len(platform.agents), "agent")
+        print(f"{platform.name}: {jobs}, {resources} below {agents}")
+        print_heading(runs, self.seed)
+        summaries = runs.summaries()
+        digits = 0 if single else 1
+        columns = (
+            mean("cost", "cost", 0),
+            mean("execution\ntime (h)", "execution_time_s", 2, unit=SECONDS_PER_HOUR),
+            mean("delay\n(h)", "delay_s", 2, unit=SECONDS_PER_HOUR),
+            mean("late\njobs", "late_jobs", digits),
+            mean("jobs over\nbudget", "overspent_jobs", digits),
+            mean("over budget\nby", "overspend", 0),
+        )
+        print_rows(summaries, words("policy"), *columns, tight=True)
+        if bounds is not None:
+            pairs = zip(summaries, bounds, strict=True)
+            least = [replace(summary, means=_bound_estimates(of_policy)) for summary, of_policy in pairs]
+            print_rows(least, words("at least", "policy"), *columns[:3], tight=True)
+        unwanted = any(summary.means["unwanted"].mean for summary in summaries)
+        counts = (
+            mean("placed\ngood", "good", digits),
+            mean("placed\nbad", "bad", digits),
+            mean("displaced", "displaced", digits),
+            mean("unwanted", "unwanted", digits) if unwanted else None,
+            mean("cloud\nmachines", "machines", digits),
+            mean("machine\nhours", "vm_hours", digits),
+            mean("messages per\nplacement", "messages_per_placement", 1),
+        )
+        print_rows(summaries, words("policy"), *counts, tight=True)
+        if single:
+            _print_resources(self.with_jobs(0), runs)
+            _print_missed(runs)
+        print("cost: in units of cost; in the paper, a processor-minute of the allocated cluster is one")
+        print("execution time: from arrival to end, of all jobs together; delay: from the deadline to the end")
+        if bounds is not None:
+            print(
+                "at least: what no policy beats, had it known all jobs; cost for as much delay, times for as much cost"
+            )
 
 
-def _write(traces: Sequence[Trace], options: RunOptions) -> tuple[list[str], str | None]:
-    """Write the trace of a run under all policies, and a picture of it.
+def _print_resources(with_jobs: Platform, runs: PlatformRuns) -> None:
+    """Print the jobs, work and cost of each resource in a single run."""
+    from ...replay.platforms.outcome import resource_use
 
-    Returns the files that were written, and why there is no picture: that takes nothing from the rest.
-    """
-    files = options.write_trace(traces)
-    try:
-        return files + options.write_picture(traces), None
-    except SpotbagError as error:
-        return files, f"{options.gantt}: not drawn: {error}"
+    print_rows(
+        worst_of_each(
+            runs.outcomes, lambda outcome: [(outcome.policy, use) for use in resource_use(with_jobs, outcome)]
+        ),
+        words("policy", lambda row: row[0]),
+        words("resource", lambda row: row[1].resource),
+        number("jobs", lambda row: row[1].jobs, ","),
+        number("late", lambda row: row[1].late_jobs, ","),
+        number("work (processor-minutes)", lambda row: row[1].work_processor_minutes, ","),
+        number("used", lambda row: None if row[1].use is None else f"{100 * row[1].use:.0f} %"),
+        number("cost", lambda row: row[1].cost, ",.0f"),
+    )
+
+
+def _print_missed(runs: PlatformRuns) -> None:
+    """Print the jobs of a single run that are late or over budget, the worst of each policy first."""
+    more: list[str] = []
+
+    def missed(outcome: PlatformOutcome) -> list[tuple[str, JobResult]]:
+        found = [job for job in outcome.jobs if job.delay_s or job.overspend]
+        found.sort(key=lambda job: (-job.delay_s, -job.overspend))
+        if len(found) > _MOST_MISSED:
+            more.append(f"... and {len(found) - _MOST_MISSED:,} more of {outcome.policy} (in --json)")
+        return [(outcome.policy, job) for job in found[:_MOST_MISSED]]
+
+    if rows := worst_of_each(runs.outcomes, missed):
+        print_rows(
+            rows,
+            words("policy", lambda row: row[0]),
+            words("late, or\nover budget", lambda row: row[1].id),
+            words("on", lambda row: row[1].resource),
+            number("arrival\n(s)", lambda row: seconds(row[1].arrival_s)),
+            number("start\n(s)", lambda row: seconds(row[1].start_s)),
+            number("end\n(s)", lambda row: seconds(row[1].end_s)),
+            number("deadline\n(s)", lambda row: seconds(row[1].deadline_s)),
+            number("late by\n(s)", lambda row: seconds(row[1].delay_s) if row[1].delay_s else None),
+            number("cost", lambda row: row[1].cost, ",.0f"),
+            number("budget", lambda row: row[1].budget, ",.0f"),
+            tight=True,
+        )
+    for line in more:
+        print(line)
+
+
+def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:
+    from ...core.statistics import estimate
+
+    rows = [asdict(bound) for bound in bounds]
+    return {name: estimate([row[name] for row in rows]) for name in rows[0]}
+
+
+def _outcome_object(outcome: PlatformOutcome, single: bool) -> dict[str, Any]:
+    from ...replay.platforms.runs import METRICS
+
+    report: dict[str, Any] = {name: metric(outcome) for name, metric in METRICS.items()} | {"end_s": outcome.end_s}
+    if single:
+        report["jobs"] = [asdict(job) for job in outcome.jobs]
+        report["machine_bills"] = [asdict(machine) for machine in outcome.machines]
+    return report
+
+
+def _library() -> PlatformList:
+    """Return the platforms of the library, with their sizes and sources."""
+    from ...instances.library import platform_names
+    from ...instances.platforms.platform_files import library_platform
+
+    def listed(name: str) -> ListedPlatform:
+        platform = library_platform(name)
+        kinds = Counter(resource.kind for resource in platform.resources)
+        return ListedPlatform(
+            name=name,
+            agents=len(platform.agents),
+            **{kind: kinds[kind] for kind in ("dedicated", "allocated", "cloud")},
+            jobs=len(platform.jobs),
+            source=platform.provenance.source if platform.provenance else "",
+        )
+
+    return PlatformList(platforms=tuple(map(listed, platform_names())))

@@ -13,10 +13,9 @@ from ...core.text_tables import number, table_of, words
 from ...core.wording import counted
 from ..answers import Answer, Part
 from ..arguments import load_stream, warn
-from ..completion import STREAMS
-from ..options import argument, json_option, option, seconds_option
+from ..options import STREAMS, argument, json_option, option, seconds_option
 from ..progress import NO_FEASIBLE_PLAN
-from ..tables import print_table, seconds
+from ..tables import print_rows, print_table, seconds
 
 if TYPE_CHECKING:
     from ...instances.streams.entries import Job
@@ -166,7 +165,7 @@ def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
         + ("infeasible" if sizing.status == "infeasible" else f"{sizing.status}, $ {sizing.cost_usd:.4f}")
     )
     if sizing.status != "infeasible":
-        table = table_of(
+        print_rows(
             _rows(problem, sizing),
             words("type", lambda row: row[0].name),
             number("task (s)", lambda row: row[0].runtime_s and float(row[0].runtime_s), ",.2f"),
@@ -181,8 +180,8 @@ def _print_job(job: Job, problem: SizingProblem, sizing: Sizing) -> None:
                 lambda row: row[1] and row[1].vms * sizing.paid_blocks * row[0].price_usd_per_block,
                 ".4f",
             ),
+            tight=True,
         )
-        print_table(table, tight=True)
     for reason in sizing.reasons:
         print(reason)
     cheaper = earlier_and_cheaper(problem, sizing)

@@ -2,39 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
-from ...core.wording import listed
+from ...core.text_tables import Shown, Table, number, table_of, words
+from ...core.wording import counted, listed
+from ..answers import Answer, Mean, Part, beside
 from ..arguments import check_output, names_in, parse_options, print_stories, some, stories_of, warn, wrote
 from ..arrivals import OF_STREAMS, StreamFileOptions, deliver_jobs
-from ..completion import STREAMS, names_of
-from ..options import Only, argument, option
+from ..options import STREAMS, Only, argument, names_of, option
 from ..progress import beside_the_answer
-from ..run_options import DEFAULT_RUNS, RunOptions, policies_option, runs_option
-from ..run_report import replay_counted
-from .stream_report import library_streams, print_runs, stream_answer
+from ..runs import (
+    DEFAULT_RUNS,
+    ReplayedRun,
+    RunOptions,
+    by_policy,
+    fields_except,
+    mean,
+    mean_cell,
+    policies_option,
+    print_heading,
+    replay_counted,
+    runs_option,
+    worst_of_each,
+)
+from ..tables import print_rows, seconds
 
 if TYPE_CHECKING:
     from ...core.workers import Workers
     from ...instances.streams.stream import Stream
+    from ...replay.streams.outcome import StreamOutcome
     from ...replay.streams.policies.a2ha import A2haSettings
     from ...replay.streams.policies.unknown import Sampling
-    from ...replay.streams.runs import StreamRuns
+    from ...replay.streams.runs import StreamRuns, StreamSummary
+    from ...replay.streams.state import JobProgress
 
 EXAMPLE = "Example:  spotbag stream thai/table2 --policy known --policy large.4 --runs 100 --gantt stream.png"
 
+_MOST_JOBS = 20
 _DEFAULT_POLICIES = ("known", "unknown")
 _ORDER = (
     *("policy", "runs", "once", "seed", "workers", "dask", "sampling_fraction", "samples", "pairs", "run_times"),
     *("story", "trace", "gantt", "write", "listed", "as_json"),
 )
 """Options as the help lists them."""
+
+
+class StreamMeans(Part):
+    """A policy over all runs: beside these, a mean for each thing that is counted."""
+
+    policy: str
+    runs: int
+    means: dict[str, Mean] = beside()
+    makespan_s: Mean
+    violation_cost_usd: float | None
+    blocks: dict[str, Mean]
+    policy_counts: dict[str, Mean]
+
+
+class StreamAnswer(Answer, kind="stream-runs"):
+    """``spotbag stream``."""
+
+    stream: str
+    jobs: int
+    tasks: int
+    block_s: int
+    creation_overhead_s: int
+    seed: int
+    runs: int
+    interrupted: bool
+    sampling: Sampling
+    a2ha: A2haSettings
+    policies: tuple[StreamMeans, ...]
+    outcomes: tuple[ReplayedRun, ...]
+
+
+class ListedStream(Part):
+    """A stream of the library."""
+
+    name: str
+    jobs: int
+    tasks: int
+    applications: int
+    vm_types: tuple[str, ...]
+    block_s: int
+    last_deadline_s: int
+    source: str
+
+
+class StreamList(Answer, kind="stream-list"):
+    """``spotbag stream --list``."""
+
+    streams: tuple[ListedStream, ...]
+
+    def tables(self) -> Iterator[Table]:
+        """Yield a row for each stream of the library."""
+        yield table_of(
+            self.streams,
+            words("name"),
+            number("jobs", form=","),
+            number("tasks", form=","),
+            number("applications", form=","),
+            words("VM types", lambda row: ", ".join(row.vm_types)),
+            number("block (s)", "block_s", ","),
+            number("last deadline (s)", "last_deadline_s", ","),
+            words("source"),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +212,7 @@ def stream_command(
     Exit code 0: done; 2: bad input; 130: interrupted, after showing the runs so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
     if options.listed:
-        library_streams().show(options.as_json)
+        _library().show(options.as_json)
         return
     workers, source = options.executor(context), stream or options.run_times
     options.check(stream)
@@ -148,11 +228,11 @@ def stream_command(
     with interruptible():  # from here on there is an answer, which a signal asks for
         done, stories = _replay(loaded, names, options, workers, sampling, a2ha)
         if options.as_json:
-            stream_answer(loaded, done, options.seed, sampling, a2ha, stories).print_json()
+            _answer(loaded, done, options.seed, sampling, a2ha, stories).print_json()
         elif stories is not None:
             print_stories(stories)
         elif done.n_runs:
-            print_runs(loaded, done, options.seed)
+            _print_runs(loaded, done, options.seed)
 
 
 def _replay(
@@ -199,3 +279,140 @@ def _warn_of_hopeless_jobs(stream: Stream) -> None:
         sizing = size_job(problem, method="dynamic-programme")
         if sizing.status == "infeasible":
             warn([f"{listed(jobs, 'job')} cannot be in time: {sizing.reasons[0]}"])
+
+
+def _print_runs(stream: Stream, runs: StreamRuns, seed: int) -> None:
+    """Print a row for each policy, the blocks that were paid, and of a single run how each job went."""
+    single = runs.n_runs == 1
+    print(
+        f"{stream.name}: {counted(len(stream.jobs), 'job')}, {counted(stream.n_tasks, 'task')}, "
+        f"blocks of {seconds(stream.block_s)} s, {seconds(stream.creation_overhead_s)} s to launch a VM"
+    )
+    print_heading(runs, seed)
+    summaries = runs.summaries()
+    digits = 0 if single else 1
+    unfinished = any(summary.means["unfinished_tasks"].mean for summary in summaries)
+    print_rows(
+        summaries,
+        words("policy"),
+        mean("cost\n($)", "cost_usd", 3),
+        mean("late\ntasks", "late_tasks", digits),
+        mean("never\nended", "unfinished_tasks", digits) if unfinished else None,
+        number("violation\ncost ($)", "violation_cost_usd", ",.3f"),
+        mean("late\ntime (s)", "late_s", 0),
+        mean("idle\ntime (s)", "idle_s", 0),
+        mean("makespan\n(s)", attrgetter("makespan_s"), 0),
+        tight=True,
+    )
+
+    def paid(name: str) -> Shown:
+        return mean(name, lambda summary: summary.blocks[name], digits)
+
+    used = [name for name in stream.type_names if any(summary.blocks[name].mean for summary in summaries)]
+    if used:
+        print_rows(summaries, words("paid blocks", "policy"), *map(paid, used))
+    _print_counts(summaries, single)
+    if single:
+        _print_jobs(runs)
+    print("violation cost: what a task in time costs, once for each that is late")
+    print("late time: seconds after the deadline, of all late tasks together")
+    print("idle time: seconds in which VMs were ready and ran nothing, together")
+
+
+def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
+    """Print the counts that policies keep of their own, such as hosts and interrupted tasks of ``a2ha``."""
+
+    def count(name: str) -> Shown:
+        heading = re.sub("_s$", " (s)", name).replace("_", "\n").replace(" ", "\n")
+        digits = 0 if single or name.endswith("_s") else 1
+        return number(heading, lambda summary: mean_cell(summary.policy_counts.get(name), digits))
+
+    names = dict.fromkeys(name for summary in summaries for name in summary.policy_counts)
+    if names:
+        having = [summary for summary in summaries if summary.policy_counts]
+        print_rows(having, words("counted", "policy"), *map(count, names))
+
+
+def _print_jobs(runs: StreamRuns) -> None:
+    """Print the jobs of a single run; of many jobs the late ones, the worst of each policy first."""
+    more: list[str] = []
+
+    def shown(outcome: StreamOutcome) -> list[tuple[str, JobProgress]]:
+        jobs = list(outcome.jobs)
+        if len(jobs) > _MOST_JOBS:
+            missed = [job for job in jobs if job.late_tasks or job.finished < job.n_tasks]
+            more.append(f"{outcome.policy}: {len(missed):,} of {counted(len(jobs), 'job')} not in time")
+            jobs = sorted(missed, key=lambda job: (job.finished - job.n_tasks, -job.late_s))[:_MOST_JOBS]
+            more[-1] += f", of which the worst {len(jobs)} are listed" if len(missed) > len(jobs) else ""
+        return [(outcome.policy, job) for job in jobs]
+
+    def end(job: JobProgress) -> str:
+        left = job.n_tasks - job.finished
+        return f"never: {left:,}" if left else seconds(float(job.last_finish_s))
+
+    if rows := worst_of_each(runs.outcomes, shown):
+        print_rows(
+            rows,
+            words("policy", lambda row: row[0]),
+            words("job", lambda row: row[1].id),
+            number("tasks", lambda row: row[1].n_tasks, ","),
+            number("late", lambda row: row[1].late_tasks, ","),
+            number("late time (s)", lambda row: seconds(float(row[1].late_s))),
+            number("last end (s)", lambda row: end(row[1])),
+            number("deadline (s)", lambda row: seconds(row[1].deadline_s)),
+        )
+    for line in more:
+        print(f"{line} (all jobs: --json)")
+
+
+def _answer(
+    stream: Stream,
+    runs: StreamRuns,
+    seed: int,
+    sampling: Sampling,
+    a2ha: A2haSettings,
+    stories: Sequence[Sequence[str]] | None,
+) -> StreamAnswer:
+    """Return the answer on the runs, with the events of a single run if they are told."""
+
+    def as_object(index: int, outcome: StreamOutcome) -> dict[str, Any]:
+        retained = fields_except(outcome, "policy", "seed", "bills", "events")
+        retained |= {"violation_cost_usd": outcome.violation_cost_usd}
+        return retained if stories is None else retained | {"story": list(stories[index])}
+
+    outcomes = (
+        ReplayedRun(seed=seed + number, policies=by_policy(runs, number, as_object)) for number in range(runs.n_runs)
+    )
+    return StreamAnswer.of(
+        stream,
+        runs,
+        stream=stream.name,
+        jobs=len(stream.jobs),
+        tasks=stream.n_tasks,
+        seed=seed,
+        runs=runs.n_runs,
+        sampling=sampling,
+        a2ha=a2ha,
+        policies=tuple(StreamMeans.of(summary) for summary in runs.summaries()),
+        outcomes=tuple(outcomes),
+    )
+
+
+def _library() -> StreamList:
+    """Return the streams of the library, with their sizes and sources."""
+    from ...instances.library import stream_names
+    from ...instances.streams.stream_files import library_stream
+
+    def listed(name: str) -> ListedStream:
+        stream = library_stream(name)
+        return ListedStream.of(
+            stream,
+            jobs=len(stream.jobs),
+            tasks=stream.n_tasks,
+            applications=len(stream.applications),
+            vm_types=stream.type_names,
+            last_deadline_s=max(job.deadline_s for job in stream.jobs),
+            source=stream.provenance.source if stream.provenance else "",
+        )
+
+    return StreamList(streams=tuple(map(listed, stream_names())))
