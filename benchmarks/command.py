@@ -16,7 +16,7 @@ from spotbag.cli.arguments import check_output, warn, wrote
 from spotbag.cli.bench import app
 from spotbag.cli.options import adder, duration_option, json_option, option
 from spotbag.cli.progress import INTERRUPTED, beside_the_answer
-from spotbag.cli.run_options import WorkerOptions
+from spotbag.cli.runs import WorkerOptions
 from spotbag.core.errors import SpotbagError
 from spotbag.core.limits import LimitReached
 from spotbag.core.processes import interruptible

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from ..core.errors import InputError, Issue, SpotbagError, show_value
 from ..core.text_files import STANDARD_INPUT, ReadFile, is_readable_file, read_once, read_text, source_name
@@ -33,14 +32,6 @@ if TYPE_CHECKING:
 StrPath: TypeAlias = "str | os.PathLike[str]"
 
 _of_tasks = partial(option, panel="Options for a file of tasks only")
-
-
-class MultiCoreChoice(StrEnum):
-    """Treatments of tasks of several cores."""
-
-    KEEP = "keep"
-    SPLIT = "split"
-    SKIP = "skip"
 
 
 zone_option = partial(
@@ -71,8 +62,8 @@ class TaskFileOptions:
     measured_on: str | None = _of_tasks("TYPE", "Type that those were measured on; speed 1 if absent.")
     memory: str | None = _of_tasks("AMOUNT", "Memory of tasks whose file does not give it, such as 2GB.")
     zone: str | None = zone_option()
-    multi_core: MultiCoreChoice = _of_tasks(
-        None, "Tasks of several cores: keep them as such, split them into tasks, skip them.", MultiCoreChoice.KEEP
+    multi_core: Literal["keep", "split", "skip"] = _of_tasks(
+        None, "Tasks of several cores: keep them as such, split them into tasks, skip them.", "keep"
     )
 
     def asked(self, deadline_s: int | None, name: str | None = None) -> Asked:
@@ -151,7 +142,7 @@ class CsvOptions(TaskFileOptions):
             runtime_unit=self.runtime_unit,
             only=only,
             stage=self.stage,
-            multi_core=self.multi_core.value,
+            multi_core=self.multi_core,
         )
 
     def imported(self, path: StrPath, asked: Asked, kind: str | None = None) -> Imported:
@@ -182,7 +173,7 @@ class CsvOptions(TaskFileOptions):
                 f"{option}: {source_name(path)} has no headings "
                 f"('spotbag instance import {kind} --help' has its options)"
             )
-        return instance_of_log(path, kind, asked, JobFilter(multi_core=self.multi_core.value))
+        return instance_of_log(path, kind, asked, JobFilter(multi_core=self.multi_core))
 
 
 def kind_of(path: StrPath) -> str:

@@ -6,8 +6,7 @@ import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..core.errors import SpotbagError
 from ..core.text_files import read_text, source_name
@@ -27,13 +26,6 @@ Made = TypeVar("Made")
 
 _LONGEST_NAME = 170
 _OF_TABLES = {"column", "ignore_column", "only"}
-
-
-class OfferedMarket(StrEnum):
-    """Markets of the prices of a stream."""
-
-    ON_DEMAND = "on-demand"
-    SPOT = "spot"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +117,7 @@ class ArrivalOptions(JobOptions, CsvOptions):
 class StreamFileOptions(ArrivalOptions):
     """Options of a file of jobs that becomes a stream."""
 
-    market: OfferedMarket = option(None, "Market of the prices.", OfferedMarket.ON_DEMAND)
+    market: Literal["on-demand", "spot"] = option(None, "Market of the prices.", "on-demand")
     block: int = seconds_option("Length of a block that is billed.", 3600, least=1)
     launch: int = seconds_option("Time from the request of a VM until it is ready.", 300)
 
@@ -167,7 +159,7 @@ class StreamFileOptions(ArrivalOptions):
         asked = self.asked(1)
         made = []
         for vm_type in choose_vm_types(asked.vms):
-            offer = vm_type["offers"].get(self.market.value)
+            offer = vm_type["offers"].get(self.market)
             if offer is None:
                 raise SpotbagError(f"--market {self.market}: {vm_type['name']} has no price there")
             usd = offer["price_usd_per_hour"] * self.block / SECONDS_PER_HOUR

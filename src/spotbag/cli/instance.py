@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -104,19 +103,6 @@ class InstanceList(Answer, kind="instance-list"):
         )
         print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(self.streams)}")
         print(f"Hybrid platforms, for 'spotbag platform': {', '.join(self.platforms)}")
-
-
-class Document(StrEnum):
-    """Documents by the names under which their schemas are printed."""
-
-    INSTANCE = "instance"
-    SCHEDULE = "schedule"
-    STATE = "state"
-    TIMELINE = "timeline"
-    SCENARIO = "scenario"
-    STREAM = "stream"
-    PLATFORM = "platform"
-    CATALOGUE = "catalogue"
 
 
 @_command("clouds")
@@ -259,7 +245,12 @@ def export_command(
 
 
 @_command("schema", "> instance.schema.json")
-def schema_command(*, of: Document = option(None, "Which document.", Document.INSTANCE)) -> None:
+def schema_command(
+    *,
+    of: Literal["instance", "schedule", "state", "timeline", "scenario", "stream", "platform", "catalogue"] = option(
+        None, "Which document.", "instance"
+    ),
+) -> None:
     """Print the JSON Schema of instances, plans, states, days, scenarios, streams, hybrid platforms, or catalogues."""
     from ..instances.bags.scenario_files import scenario_schema
     from ..instances.bags.timeline import timeline_schema
@@ -271,13 +262,13 @@ def schema_command(*, of: Document = option(None, "Which document.", Document.IN
     from ..schedules.state import State
 
     schemas = {
-        Document.INSTANCE: Instance.schema_text,
-        Document.SCHEDULE: schedule_schema,
-        Document.STATE: State.schema_text,
-        Document.TIMELINE: timeline_schema,
-        Document.SCENARIO: scenario_schema,
-        Document.STREAM: Stream.schema_text,
-        Document.CATALOGUE: Catalogue.schema_text,
-        Document.PLATFORM: Platform.schema_text,
+        "instance": Instance.schema_text,
+        "schedule": schedule_schema,
+        "state": State.schema_text,
+        "timeline": timeline_schema,
+        "scenario": scenario_schema,
+        "stream": Stream.schema_text,
+        "catalogue": Catalogue.schema_text,
+        "platform": Platform.schema_text,
     }
     print(schemas[of](), end="")

@@ -128,7 +128,7 @@ def swf_command(
     """
     from ..instances.bags.job_logs import instance_of_log
 
-    to.deliver(instance_of_log(log, "swf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core.value)))
+    to.deliver(instance_of_log(log, "swf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core)))
 
 
 @_command("gwf", "log.gwf --types c6i.large --bag 7 --memory 1GB --deadline 1d --out bag.json")
@@ -144,7 +144,7 @@ def gwf_command(
     """Import jobs of a log in the Grid Workloads Format (Grid Workloads Archive), which names bags of tasks."""
     from ..instances.bags.job_logs import instance_of_log
 
-    to.deliver(instance_of_log(log, "gwf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core.value, bag)))
+    to.deliver(instance_of_log(log, "gwf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core, bag)))
 
 
 @_command("hads", "--job job.json --env env.json --deadline 2700 --out j100.json")

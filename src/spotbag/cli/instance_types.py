@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from math import inf
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..core.errors import SpotbagError
 from ..core.text_tables import Shown, number, table_of, words
@@ -66,16 +66,6 @@ class Architecture(StrEnum):
     ARM64 = "arm64"
 
 
-class SortKey(StrEnum):
-    """Keys by which a list of VM types is sorted."""
-
-    NAME = "name"
-    PRICE = "price"
-    SPOT = "spot"
-    VCPUS = "vcpus"
-    MEMORY = "memory"
-
-
 def types_command(
     *,
     types: str | None = option("NAMES", "Names by commas, also patterns such as 'c6i.*'."),
@@ -86,7 +76,9 @@ def types_command(
     min_memory: str | None = option("AMOUNT", "Memory at least: 16GB, 512MB; a number is GB."),
     max_memory: str | None = option("AMOUNT", "Memory at most: 16GB, 512MB; a number is GB."),
     burstable: bool | None = option(None, "Burstable types only, or none of them.", name="burstable/--no-burstable"),
-    sort: SortKey = option(None, "By name, on-demand or spot price of a core, vCPUs, or memory.", SortKey.NAME),
+    sort: Literal["name", "price", "spot", "vcpus", "memory"] = option(
+        None, "By name, on-demand or spot price of a core, vCPUs, or memory.", "name"
+    ),
     prices: str | None = option("FILE", "A catalogue of your own, as 'spotbag instance prices' makes it."),
     as_json: bool = json_option(),
 ) -> None:
@@ -162,16 +154,16 @@ def _memory_mb(option_name: str, text: str | None) -> float | None:
     return value
 
 
-def _key(sort: SortKey) -> Callable[[CataloguedType], Any]:
+def _key(sort: str) -> Callable[[CataloguedType], Any]:
     def price(market: Market) -> Callable[[CataloguedType], float]:
         return lambda row: inf if (per_core := row.usd_per_core_hour(market)) is None else per_core
 
-    keys: dict[SortKey, Callable[[CataloguedType], Any]] = {
-        SortKey.NAME: lambda row: 0,
-        SortKey.PRICE: price("on-demand"),
-        SortKey.SPOT: price("spot"),
-        SortKey.VCPUS: attrgetter("vcpus"),
-        SortKey.MEMORY: attrgetter("memory_mb"),
+    keys: dict[str, Callable[[CataloguedType], Any]] = {
+        "name": lambda row: 0,
+        "price": price("on-demand"),
+        "spot": price("spot"),
+        "vcpus": attrgetter("vcpus"),
+        "memory": attrgetter("memory_mb"),
     }
     return keys[sort]
 

@@ -1,21 +1,25 @@
-"""Options of scenarios: rates, and how recorded traces are read."""
+"""Options of scenarios and clouds: rates, how recorded traces are read, what clouds do to VMs, and how they bill."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ..core.errors import SpotbagError
 from .arguments import zone_option
-from .options import duration_option, given_options, names_of, option
+from .options import duration_option, given_options, names_of, option, seconds_option
 
 if TYPE_CHECKING:
     from ..instances.bags.scripted_days import Scenario
+    from ..instances.clouds import Cloud
     from ..instances.instance import Instance
 
 _of_days = partial(option, panel="Options for the days to come")
+_OF_CLOUD = "Options for what the cloud does"
+_seconds = partial(seconds_option, panel=_OF_CLOUD)
+_rate = partial(option, "USD", min=0, panel=_OF_CLOUD)
 SCENARIOS = names_of("instances.bags.scenarios", "SCENARIOS")
 BAG_POLICIES = names_of("replay.bags.policies", "KIND.names")
 USUAL_DAYS = 200
@@ -86,6 +90,52 @@ class DaysToComeOptions:
         about = {name: said for one in (self, scenarios) for name, said in given_options(one).items() if name != "zone"}
         if about and self.scenario is None:
             raise SpotbagError(f"{next(iter(about.values()))} is about the days to come: give --scenario as well")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloudOptions:
+    """Options of the cloud's rules; a command has them by a parameter of this type (see `spread`)."""
+
+    cloud: str | None = option(
+        "NAME",
+        "Whose rules hold: see 'instance clouds'. The scenario's or the instance's if absent, else papers.",
+        completes=names_of("instances.clouds", "CLOUDS"),
+        panel=_OF_CLOUD,
+    )
+    interruption: Literal["hibernate", "stop", "terminate"] | None = option(
+        None, "What happens to a spot VM taken away.", panel=_OF_CLOUD
+    )
+    notice_s: int | None = _seconds("How long a VM drains before it is taken away: 2m.", name="notice")
+    minimum_s: int | None = _seconds("What each session of a VM is billed at least: 60s.", name="minimum_billed")
+    block_s: int | None = _seconds("VMs are billed in blocks of this: 1s, 1h.", least=1, name="billing_block")
+    boot_s: int | None = _seconds(
+        "Seconds before each session of a VM that are billed: 90s of its boot.", name="billed_boot"
+    )
+    fixed_usd: float | None = _rate("What each session of a VM costs beside its seconds.", name="fixed_charge")
+    first_hour_free: bool | None = option(
+        None,
+        "Whether a spot VM that is taken away in its first hour costs nothing.",
+        name="first-hour-free/--first-hour-paid",
+        panel=_OF_CLOUD,
+    )
+    hibernated_usd_per_gb_hour: float | None = _rate(
+        "Price of a GB-hour of memory of a hibernated VM.", name="hibernated_rate"
+    )
+    stopped_usd_per_gb_hour: float | None = _rate("The same of a stopped VM.", name="stopped_rate")
+
+    def find(self, named: str | None, bag: Instance) -> Cloud:
+        """Return the cloud: that of ``--cloud``, else the one that is named, else that of a bag; changed as asked.
+
+        Raises
+        ------
+        InputError
+            If there is none of the name.
+        """
+        from ..instances.clouds import cloud_of, find_cloud
+
+        changes = dataclasses.asdict(self)
+        name = changes.pop("cloud") or named
+        return (cloud_of(bag.cloud, bag.billing) if name is None else find_cloud(name)).replace(**changes)
 
 
 def notes_of(scenario: Scenario, instance: Instance) -> list[str]:

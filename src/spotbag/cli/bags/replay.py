@@ -23,11 +23,10 @@ from ..arguments import (
     warn,
     wrote,
 )
-from ..cloud_options import CloudOptions
 from ..options import Only, given_options, instance_argument, option
 from ..progress import INTERRUPTED, NO_FEASIBLE_PLAN
 from ..runs import RecordOptions, policies_option, replay_counted
-from ..scenario_options import BAG_POLICIES, SCENARIOS, ScenarioOptions, notes_of
+from ..scenario_options import BAG_POLICIES, SCENARIOS, CloudOptions, ScenarioOptions, notes_of
 from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, print_summary, replay_answer
 
 if TYPE_CHECKING:

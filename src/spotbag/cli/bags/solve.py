@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
@@ -13,7 +14,7 @@ import typer
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
 from ...core.text_tables import number, table_of, words
-from ...core.wording import counted
+from ...core.wording import counted, dollars
 from ..answers import ABSENT, Answer, Mean, Part
 from ..arguments import (
     STANDARD_OUTPUT,
@@ -26,10 +27,11 @@ from ..arguments import (
     warn,
     wrote,
 )
-from ..options import instance_argument, json_option, option, plan_gantt_option, plan_out_option
-from ..progress import LATE, NO_FEASIBLE_PLAN, beside_the_answer, busy
-from ..scenario_options import DaysToComeOptions, ScenarioOptions
-from ..tables import print_table, seconds
+from ..options import given_options, instance_argument, json_option, option, plan_gantt_option, plan_out_option
+from ..progress import LATE, NO_FEASIBLE_PLAN, beside_the_answer, busy, counting
+from ..runs import mean, mean_cell
+from ..scenario_options import USUAL_DAYS, USUAL_POLICY, DaysToComeOptions, ScenarioOptions, notes_of
+from ..tables import print_rows, print_table, seconds
 from .planning import d_spot_text, plan_by
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ EXAMPLE = (
 
 _QUIET = DaysToComeOptions()
 _NAMED = ScenarioOptions()
+_SURVIVES = {True: "yes", False: "no", None: "-"}
 _OF_SURVIVORS = " of plans that survive"
 
 
@@ -204,7 +207,7 @@ def solve_command(
     _refuse_goals(near_least, changes, days_to_come)
     problem = changes.load(instance, late, zone_of_days=days_to_come.scenario is not None)
     with interruptible():  # from here on there is an answer, which a signal asks for
-        choice = None if days_to_come.scenario is None else _choice(problem, days_to_come, scenarios, planning)
+        choice = None if days_to_come.scenario is None else _choose(problem, days_to_come, scenarios, planning)
         result = plan_by(problem, planning, near_least) if choice is None else choice.result
         if result.interrupted:
             warn(["interrupted: this is the best plan and bound so far"])
@@ -220,9 +223,7 @@ def solve_command(
                     print()
                     print_table(_steps_table(result))
                 if choice is not None:
-                    from .days_to_come import print_choice
-
-                    print_choice(choice)
+                    _print_choice(choice)
     exit_by_status(result)
 
 
@@ -247,12 +248,33 @@ def _refuse_goals(near_least: float | None, changes: InstanceOptions, days_to_co
             raise SpotbagError(f"--near-least and {name}: use one or the other; each says what is best")
 
 
-def _choice(
-    problem: Instance, days_to_come: DaysToComeOptions, scenarios: ScenarioOptions, planning: MethodOptions
+def _choose(
+    problem: Instance, asked: DaysToComeOptions, scenarios: ScenarioOptions, planning: MethodOptions
 ) -> PlanChoice:
-    from .days_to_come import choose
+    """Choose a plan for the days of the scenario that is given."""
+    assert asked.scenario is not None, "there is one"
+    for name in ("--option", "--iterations", "--target-gap", "--threads", "--initial"):
+        if name in given_options(planning).values():
+            raise SpotbagError(
+                f"{name} and --scenario: use one or the other; plans of many kinds are made for a scenario"
+            )
+    from ...replay.bags.plan_choice import choose_plan
 
-    return choose(problem, days_to_come, scenarios, planning)
+    scenario = scenarios.find(asked.scenario)
+    warn(notes_of(scenario, problem))
+    with counting(f"choosing a plan for {problem.name}", None) as count:
+        return choose_plan(
+            problem,
+            scenario,
+            asked.policy or USUAL_POLICY,
+            asked.days or USUAL_DAYS,
+            method=planning.one_method(),
+            time_limit_s=planning.time_limit,
+            late_usd=None if asked.late is None else float(asked.late),
+            seed=planning.seed,
+            workers=asked.workers,
+            on_progress=count,
+        )
 
 
 @dataclass(frozen=True)
@@ -410,3 +432,32 @@ def print_rented(schedule: Schedule) -> None:
     from ...schedules.plan_text import rented_table
 
     print_table(rented_table(schedule))
+
+
+def _print_choice(choice: PlanChoice) -> None:
+    """Print the plans side by side on the days of the report."""
+    if choice.schedule is None:
+        return
+    n_days = choice.plans[0].days if choice.plans else 0
+    print()
+    print(
+        f"chosen of {counted(choice.candidates, 'plan')} on {counted(choice.days_of_choice, 'day')} of "
+        f"{choice.scenario} under {choice.policy}; a late day counts {dollars(choice.late_usd)} more"
+    )
+    if not n_days:
+        return
+    print(f"on {counted(n_days, 'other day')}, those of seed {choice.seed}; mean ± half of the 95 % interval")
+    print_rows(
+        choice.plans,
+        words("plan", lambda plan: plan.name + (" (chosen)" if plan.chosen else "")),
+        number("quiet day ($)", lambda plan: plan.schedule.cost_usd, ".4f"),
+        mean("mean ($)", attrgetter("cost_usd"), 4),
+        number("95th percentile ($)", "p95_usd", ".4f"),
+        number("worst ($)", "worst_usd", ".4f"),
+        number("late", "late_days"),
+        number(
+            "dearer than the chosen ($)",
+            lambda plan: "" if plan.chosen else mean_cell(plan.more_than_chosen_usd, 4),
+        ),
+        words("survives", lambda plan: _SURVIVES[plan.survives]),
+    )
