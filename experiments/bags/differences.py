@@ -7,41 +7,28 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
-
-import msgspec
+from typing import TypeAlias
 
 from ...core.quantities import SAME
 from ...core.statistics import Estimate, estimate
-from .rows import read_about, read_rows
+from .rows import CellRow, read_about, read_rows
 
 _PERCENT = 100.0
 _Plan: TypeAlias = tuple[str, str, int]
 _Days: TypeAlias = tuple[str, str, int, str, str, str, int, int]
 
 
-class _Row(msgspec.Struct, frozen=True):
-    """Compared fields of a row."""
+@dataclass(frozen=True, slots=True)
+class StatusChange:
+    """A change of status, and the number of runs that have it."""
 
-    instance: str
-    method: str = ""
-    seed: int = 0
-    status: str = ""
-    objective: float | None = None
-    bound: float | None = None
-    runtime_s: float | None = None
-    ended_by_time: bool = False
-    policy: str = ""
-    scenario: str = ""
-    cloud: str = ""
-    days_seed: int = 0
-    first_day: int = 0
-    cost_usd: float | list[float | None] | None = None
-    late_days: int | None = None
+    before: str
+    after: str
+    runs: int
 
 
 @dataclass(frozen=True, slots=True)
-class MethodDifference:
+class MethodChange:
     """A method, before and after, on the same instances and seeds.
 
     Attributes
@@ -60,7 +47,7 @@ class MethodDifference:
         The same of the lower bound. Above 0 is better.
     time_percent : Estimate
         The same of the time, by geometric means.
-    statuses : tuple of ((str, str), int)
+    statuses : tuple of StatusChange
         How often which status became which other.
     """
 
@@ -73,7 +60,7 @@ class MethodDifference:
     objective_percent: Estimate
     bound_percent: Estimate
     time_percent: Estimate
-    statuses: tuple[tuple[tuple[str, str], int], ...]
+    statuses: tuple[StatusChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +88,8 @@ class PolicyDifference:
     late_after: int
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RunChange:
     """A run that changed; if time has ended some of the work, before or after, that alone may be why."""
 
     instance: str
@@ -125,7 +113,7 @@ class Differences:
     ----------
     methods, policies : tuple
         What they came to.
-    changes : tuple of Change
+    changes : tuple of RunChange
         Runs whose objective changed, the greatest changes first.
     only_before, only_after : int
         Rows that the other does not have.
@@ -133,9 +121,9 @@ class Differences:
         In what the two asked for something else.
     """
 
-    methods: tuple[MethodDifference, ...]
+    methods: tuple[MethodChange, ...]
     policies: tuple[PolicyDifference, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[RunChange, ...]
     only_before: int
     only_after: int
     settings: tuple[str, ...]
@@ -143,8 +131,8 @@ class Differences:
 
 @dataclass(slots=True)
 class _Folder:
-    plans: dict[_Plan, _Row] = field(default_factory=dict)
-    days: dict[_Days, _Row] = field(default_factory=dict)
+    plans: dict[_Plan, CellRow] = field(default_factory=dict)
+    days: dict[_Days, CellRow] = field(default_factory=dict)
 
 
 def compare_experiments(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Differences:
@@ -177,7 +165,7 @@ def compare_experiments(old: str | os.PathLike[str], new: str | os.PathLike[str]
 
 def _read(folder: str | os.PathLike[str]) -> _Folder:
     found = _Folder()
-    for _, row in read_rows(folder, _Row):
+    for _, row in read_rows(folder):
         plan = row.instance, row.method, row.seed
         if row.policy:
             found.days[(*plan, row.scenario, row.cloud, row.policy, row.days_seed, row.first_day)] = row
@@ -187,9 +175,9 @@ def _read(folder: str | os.PathLike[str]) -> _Folder:
 
 
 def _methods(
-    before: dict[_Plan, _Row], after: dict[_Plan, _Row]
-) -> tuple[tuple[MethodDifference, ...], tuple[Change, ...]]:
-    pairs: dict[str, list[tuple[_Row, _Row]]] = {}
+    before: dict[_Plan, CellRow], after: dict[_Plan, CellRow]
+) -> tuple[tuple[MethodChange, ...], tuple[RunChange, ...]]:
+    pairs: dict[str, list[tuple[CellRow, CellRow]]] = {}
     for key, row in before.items():
         if key in after:
             pairs.setdefault(row.method, []).append((row, after[key]))
@@ -197,13 +185,14 @@ def _methods(
     for method, rows in pairs.items():
         both = [(one, two) for one, two in rows if one.objective and two.objective]
         moved = [
-            Change(one.instance, method, one.seed, one.objective, two.objective, _by_time(one, two))
+            RunChange(one.instance, method, one.seed, one.objective, two.objective, _by_time(one, two))
             for one, two in both
             if one.objective is not None and two.objective is not None and _moved(one.objective, two.objective)
         ]
         changes += moved
+        statuses = Counter((one.status, two.status) for one, two in rows if one.status != two.status)
         found.append(
-            MethodDifference(
+            MethodChange(
                 method=method,
                 runs=len(rows),
                 ended_by_time=sum(_by_time(one, two) for one, two in rows),
@@ -213,13 +202,13 @@ def _methods(
                 objective_percent=_change(both, lambda row: row.objective),
                 bound_percent=_change(rows, lambda row: row.bound),
                 time_percent=_times(rows),
-                statuses=tuple(Counter((a.status, b.status) for a, b in rows if a.status != b.status).most_common()),
+                statuses=tuple(StatusChange(*pair, runs) for pair, runs in statuses.most_common()),
             )
         )
     return tuple(found), tuple(sorted(changes, key=lambda change: -abs(change.percent)))
 
 
-def _by_time(one: _Row, two: _Row) -> bool:
+def _by_time(one: CellRow, two: CellRow) -> bool:
     return one.ended_by_time or two.ended_by_time
 
 
@@ -227,7 +216,7 @@ def _moved(one: float, two: float) -> bool:
     return abs(two - one) > SAME * abs(one)
 
 
-def _ratios(pairs: Iterable[tuple[_Row, _Row]], of: Callable[[_Row], float | None]) -> dict[str, list[float]]:
+def _ratios(pairs: Iterable[tuple[CellRow, CellRow]], of: Callable[[CellRow], float | None]) -> dict[str, list[float]]:
     """Logarithms of the ratios of a number, by instance."""
     found: dict[str, list[float]] = {}
     for one, two in pairs:
@@ -237,12 +226,12 @@ def _ratios(pairs: Iterable[tuple[_Row, _Row]], of: Callable[[_Row], float | Non
     return found
 
 
-def _change(pairs: Sequence[tuple[_Row, _Row]], of: Callable[[_Row], float | None]) -> Estimate:
+def _change(pairs: Sequence[tuple[CellRow, CellRow]], of: Callable[[CellRow], float | None]) -> Estimate:
     by_instance = _ratios(pairs, of).values()
     return estimate([_PERCENT * math.expm1(math.fsum(each) / len(each)) for each in by_instance])
 
 
-def _times(pairs: Sequence[tuple[_Row, _Row]]) -> Estimate:
+def _times(pairs: Sequence[tuple[CellRow, CellRow]]) -> Estimate:
     """Return the change of the geometric mean of times; its interval is as wide as that of the logarithms."""
     logs = estimate([math.fsum(each) / len(each) for each in _ratios(pairs, lambda row: row.runtime_s).values()])
     if logs.mean is None:
@@ -253,8 +242,8 @@ def _times(pairs: Sequence[tuple[_Row, _Row]]) -> Estimate:
     return Estimate(logs.n, mean, _PERCENT * math.exp(logs.mean) * math.sinh(logs.half_width))
 
 
-def _policies(before: dict[_Days, _Row], after: dict[_Days, _Row]) -> tuple[PolicyDifference, ...]:
-    groups: dict[tuple[str, str], list[tuple[_Row, _Row]]] = {}
+def _policies(before: dict[_Days, CellRow], after: dict[_Days, CellRow]) -> tuple[PolicyDifference, ...]:
+    groups: dict[tuple[str, str], list[tuple[CellRow, CellRow]]] = {}
     for key, row in before.items():
         if key in after:
             replayed = ", ".join(part for part in (row.instance, row.method, row.scenario, row.cloud) if part)
@@ -264,7 +253,7 @@ def _policies(before: dict[_Days, _Row], after: dict[_Days, _Row]) -> tuple[Poli
         costs = [
             (one, two)
             for first, second in rows
-            for one, two in zip(_costs(first), _costs(second), strict=False)
+            for one, two in zip(first.costs_usd, second.costs_usd, strict=False)
             if one is not None and two is not None
         ]
         found.append(
@@ -279,7 +268,3 @@ def _policies(before: dict[_Days, _Row], after: dict[_Days, _Row]) -> tuple[Poli
             )
         )
     return tuple(found)
-
-
-def _costs(row: _Row) -> Sequence[float | None]:
-    return row.cost_usd if isinstance(row.cost_usd, list) else [row.cost_usd]

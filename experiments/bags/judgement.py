@@ -9,12 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-import msgspec
-
 from ...core.errors import input_error
 from ...core.quantities import SAME_COST, relative_gap
-from .results import MethodRow
-from .rows import read_about, read_rows
+from .rows import CellRow, read_about, read_rows
 
 Verdict: TypeAlias = Literal["held", "beaten", "beaten-second", "missed", "no-plan", "impossible"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -22,27 +19,6 @@ LEVELS = (0.001, 0.01, 0.03)
 """Gaps within which plans are counted."""
 _MANY, _SOME = 1000, 60
 _PERCENT = 100.0
-
-
-class _Row(MethodRow, frozen=True):
-    """Judged fields of a row."""
-
-    seed: int = 0
-    cost_usd: float | None = None
-    makespan_s: int | None = None
-    survive: str | None = None
-    goal: str = ""
-    memory_binds: bool = True
-    drawn: dict[str, str] = msgspec.field(default_factory=dict)
-    reason: str = ""
-
-    @property
-    def quantities(self) -> tuple[float, float]:
-        """First and second quantity of the goal: infinite without a plan."""
-        if self.objective is None or self.cost_usd is None or self.makespan_s is None:
-            return math.inf, math.inf
-        second = {"cheapest": float(self.makespan_s), "fastest": self.cost_usd}
-        return self.objective, second.get(self.goal, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +163,8 @@ def judge_experiment(folder: str | os.PathLike[str], method: str | None = None) 
     chosen = method if method is not None else next(iter(methods), "")
     if chosen not in methods:
         raise input_error("method", f"{chosen!r} is none of the experiment, which has {', '.join(methods) or 'none'}")
-    by_instance: dict[str, list[_Row]] = {}
-    for _, row in read_rows(folder, _Row):
+    by_instance: dict[str, list[CellRow]] = {}
+    for _, row in read_rows(folder):
         if not row.policy:
             by_instance.setdefault(row.instance, []).append(row)
     cells = [_judged(row, rows) for rows in by_instance.values() for row in rows if row.method == chosen]
@@ -198,9 +174,9 @@ def judge_experiment(folder: str | os.PathLike[str], method: str | None = None) 
     return Judgement(chosen, tuple(cells), verdicts, groups)
 
 
-def _judged(row: _Row, rows: Sequence[_Row]) -> JudgedCell:
+def _judged(row: CellRow, rows: Sequence[CellRow]) -> JudgedCell:
     others = [other for other in rows if other.method != row.method and _counts(other, row)]
-    best = min(others, key=lambda other: other.quantities, default=None)
+    best = min(others, key=_quantities, default=None)
     verdict, percent = _verdict(row, best, rows)
     known = [(other.bound_if(row.survives == "survives"), other.method) for other in rows]
     bounds = [(bound, method) for bound, method in known if bound is not None]
@@ -212,8 +188,8 @@ def _judged(row: _Row, rows: Sequence[_Row]) -> JudgedCell:
         drawn=row.drawn,
         group=_group(row),
         verdict=verdict,
-        cost_usd=row.cost_usd,
-        makespan_s=row.makespan_s,
+        cost_usd=row.costs_usd[0],
+        makespan_s=row.makespans_s[0],
         gap=relative_gap(row.objective, bound),
         runtime_s=row.runtime_s,
         baseline="" if best is None else best.method,
@@ -223,7 +199,15 @@ def _judged(row: _Row, rows: Sequence[_Row]) -> JudgedCell:
     )
 
 
-def _counts(other: _Row, row: _Row) -> bool:
+def _quantities(row: CellRow) -> tuple[float, float]:
+    """Return the first and second quantity of the goal: infinite without a plan."""
+    cost_usd, makespan_s = row.costs_usd[0], row.makespans_s[0]
+    if row.objective is None or cost_usd is None or makespan_s is None:
+        return math.inf, math.inf
+    return row.objective, {"cheapest": float(makespan_s), "fastest": cost_usd}.get(row.goal, 0.0)
+
+
+def _counts(other: CellRow, row: CellRow) -> bool:
     """True if a plan meets the demand on another plan: it survives, where that was asked for or reached."""
     if other.objective is None:
         return False
@@ -231,7 +215,7 @@ def _counts(other: _Row, row: _Row) -> bool:
     return not asked or other.survives == "survives"
 
 
-def _verdict(row: _Row, best: _Row | None, rows: Sequence[_Row]) -> tuple[Verdict, float | None]:
+def _verdict(row: CellRow, best: CellRow | None, rows: Sequence[CellRow]) -> tuple[Verdict, float | None]:
     """Return the verdict, and by how many percent the best of the other plans is better."""
     if row.objective is None:
         if best is not None:
@@ -240,13 +224,13 @@ def _verdict(row: _Row, best: _Row | None, rows: Sequence[_Row]) -> tuple[Verdic
     if best is None:
         return "held", None
     verdicts: tuple[Verdict, Verdict] = "beaten", "beaten-second"
-    for verdict, mine, its in zip(verdicts, row.quantities, best.quantities, strict=True):
+    for verdict, mine, its in zip(verdicts, _quantities(row), _quantities(best), strict=True):
         if abs(mine - its) > SAME_COST * abs(mine):
             return verdict if its < mine else "held", _PERCENT * (1 - its / mine)
     return "held", 0.0
 
 
-def _group(row: _Row) -> str:
+def _group(row: CellRow) -> str:
     """Return the group of `GROUPS` that an instance belongs to."""
     large, others, small = GROUPS
     n_tasks = row.n_tasks or 0

@@ -8,31 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-import msgspec
-
 from ...core.quantities import relative_gap
-from .rows import read_about, read_rows
-
-
-class MethodRow(msgspec.Struct, frozen=True):
-    """Fields of a method's row for the results."""
-
-    instance: str
-    method: str = ""
-    policy: str = ""
-    status: str = ""
-    objective: float | None = None
-    bound: float | None = None
-    bound_without: float | None = None
-    survives: str | None = None
-    runtime_s: float | None = None
-    n_tasks: int | None = None
-    peak_memory_mb: float | None = None
-    ended_by_time: bool = False
-
-    def bound_if(self, survives: bool) -> float | None:
-        """Lower bound of plans that survive, or of all."""
-        return self.bound if survives or self.bound_without is None else self.bound_without
+from .rows import CellRow, read_about, read_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +64,10 @@ def experiment_results(folder: str | os.PathLike[str]) -> list[RunResult]:
         If it holds no experiment, or lines that are not rows.
     """
     read_about(folder)
-    groups: dict[tuple[str, str], list[MethodRow]] = {}
+    groups: dict[tuple[str, str], list[CellRow]] = {}
     bounds: dict[tuple[str, bool], float] = {}
     order: dict[str, None] = {}
-    for _, row in read_rows(folder, MethodRow):
+    for _, row in read_rows(folder):
         if row.policy:
             continue
         groups.setdefault((row.instance, row.method), []).append(row)
@@ -103,7 +80,7 @@ def experiment_results(folder: str | os.PathLike[str]) -> list[RunResult]:
     return [_result(instance, method, rows, bounds) for (instance, method), rows in ordered]
 
 
-def _result(instance: str, method: str, rows: list[MethodRow], bounds: Mapping[tuple[str, bool], float]) -> RunResult:
+def _result(instance: str, method: str, rows: list[CellRow], bounds: Mapping[tuple[str, bool], float]) -> RunResult:
     least = [bounds[instance, row.survives == "survives"] for row in rows]
     objectives = [row.objective for row in rows if row.objective is not None]
     return RunResult(

@@ -27,6 +27,55 @@ class _Keyed(msgspec.Struct, frozen=True):
     version: str = ""
 
 
+class CellRow(msgspec.Struct, frozen=True):
+    """A row of an experiment: of a run of a method; or, with a policy, of days of its plan, whose figures are lists."""
+
+    instance: str
+    cell: str = ""
+    method: str = ""
+    seed: int = 0
+    status: str = ""
+    objective: float | None = None
+    bound: float | None = None
+    bound_without: float | None = None
+    cost_usd: float | list[float | None] | None = None
+    makespan_s: int | list[int | None] | None = None
+    runtime_s: float | None = None
+    peak_memory_mb: float | None = None
+    ended_by_time: bool = False
+    reason: str = ""
+    n_tasks: int | None = None
+    goal: str = ""
+    memory_binds: bool = True
+    survive: str | None = None
+    survives: str | None = None
+    drawn: dict[str, str] = msgspec.field(default_factory=dict)
+    policy: str = ""
+    scenario: str = ""
+    cloud: str = ""
+    days_seed: int = 0
+    first_day: int = 0
+    n_days: int = 0
+    late_days: int | None = None
+    deadline_s: float | None = None
+    version: str = ""
+    machine: str = ""
+
+    @property
+    def costs_usd(self) -> list[float | None]:
+        """Cost of each day, or of the plan."""
+        return self.cost_usd if isinstance(self.cost_usd, list) else [self.cost_usd]
+
+    @property
+    def makespans_s(self) -> list[int | None]:
+        """Makespan of each day, or of the plan."""
+        return self.makespan_s if isinstance(self.makespan_s, list) else [self.makespan_s]
+
+    def bound_if(self, survives: bool) -> float | None:
+        """Lower bound of plans that survive, or of all."""
+        return self.bound if survives or self.bound_without is None else self.bound_without
+
+
 class Folder:
     """A folder that rows are added to: each is on the disk before its cell counts as finished.
 
@@ -189,15 +238,13 @@ def read_about(folder: str | os.PathLike[str]) -> dict[str, Any]:
     return about
 
 
-def read_rows(folder: str | os.PathLike[str], kind: type[Any]) -> Iterator[tuple[int, Any]]:
+def read_rows(folder: str | os.PathLike[str]) -> Iterator[tuple[int, CellRow]]:
     """Read the rows of an experiment, each with its number; a last line that was cut is left out.
 
     Parameters
     ----------
     folder : path
         Of the experiment.
-    kind : type
-        What is read of a row: a `msgspec.Struct`.
 
     Raises
     ------
@@ -207,7 +254,7 @@ def read_rows(folder: str | os.PathLike[str], kind: type[Any]) -> Iterator[tuple
     path = Path(folder) / ROWS
     try:
         with open(path, "rb") as file:
-            yield from _rows_in(file, kind, folder)
+            yield from _rows_in(file, CellRow, folder)
     except OSError as error:
         raise input_error(str(path), f"cannot be read: {(error.strerror or str(error)).lower()}") from None
 

@@ -33,8 +33,7 @@ from ...schedules.documents import ScheduleDocument
 from ...schedules.schedule_files import schedule_document_of, schedule_of_document
 from ...traces.files import numbered_lines, trace_records, traces_of_records
 from ...traces.trace import Trace
-from .results import MethodRow
-from .rows import CLAIRVOYANT, PLANS, ROWS, read_about, read_rows
+from .rows import CLAIRVOYANT, PLANS, ROWS, CellRow, read_about, read_rows
 from .suite import SuiteDocument, cloud_of, days_sha256, drawn_days, find_suite
 
 SUBMISSION_FORMAT: Literal["spotbag.submission/1"] = "spotbag.submission/1"
@@ -147,20 +146,6 @@ class CheckedRow:
 # ---------------------------------------------------------------------------- making
 
 
-class _Run(MethodRow, frozen=True):
-    """A row of an experiment, of a plan or of days of one."""
-
-    cell: str = ""
-    seed: int = 0
-    scenario: str = ""
-    days_seed: int = 0
-    first_day: int = 0
-    n_days: int = 0
-    late_days: int | None = None
-    cost_usd: float | list[float | None] | None = None
-    makespan_s: int | list[int | None] | None = None
-
-
 def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") -> Iterator[tuple[str, CheckedRow]]:
     """Yield the lines of a submission, made of the rows of an experiment and its plans, each with its check.
 
@@ -185,7 +170,7 @@ def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") 
     found = find_suite(suite)
     head = {"format": SUBMISSION_FORMAT, "suite": suite, "suite_sha256": found.sha256}
     plans: dict[tuple[str, str, int], dict[str, Any]] = {}
-    for number, row in read_rows(folder, _Run):
+    for number, row in read_rows(folder):
         key, entry, made = (row.instance, row.method, row.seed), f"{name}{row.method}", _OF_PLAN
         if row.instance not in found.instances or row.policy == CLAIRVOYANT or is_baseline(row.policy):
             continue
@@ -209,7 +194,7 @@ def submitted_lines(folder: str | os.PathLike[str], suite: str, name: str = "") 
         yield line, checked_row(line, source)
 
 
-def _traces(instance: Instance, row: _Run, document: Mapping[str, Any]) -> Iterator[Trace]:
+def _traces(instance: Instance, row: CellRow, document: Mapping[str, Any]) -> Iterator[Trace]:
     """Yield the traces of the days of a row."""
     plan = checked(schedule_of_document(schedule_document_of(document, _PLAN), instance))
     days = drawn_days(instance, row.scenario, row.days_seed, row.first_day + row.n_days)

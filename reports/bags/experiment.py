@@ -9,15 +9,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from ...charts.bags.plan import plan_chart
 from ...core.errors import SpotbagError, input_error
 from ...core.json_documents import format_json, format_of
 from ...core.text_files import read_text
 from ...core.wording import counted
 from ...experiments.bags.comparison import Row
-from ...experiments.bags.rows import ABOUT, CLAIRVOYANT, not_a_row, read_about, read_rows
+from ...experiments.bags.rows import ABOUT, CLAIRVOYANT, CellRow, not_a_row, read_about, read_rows
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.library import library_instance, library_names
 from ...schedules.documents import SCHEDULE_FORMAT
@@ -32,36 +30,6 @@ _MOST_PLANS = 6
 _MOST_FILES = 200
 
 
-class _Line(msgspec.Struct, frozen=True):
-    """A line of the file of rows; keys that are not named here are left alone.
-
-    One with a ``policy`` is of days: of one, or of several, whose costs and makespans are lists.
-    """
-
-    instance: str
-    method: str = ""
-    seed: int = 0
-    status: str = "feasible"
-    objective: float | None = None
-    bound: float | None = None
-    bound_without: float | None = None
-    cost_usd: float | list[float | None] | None = None
-    makespan_s: float | list[float | None] | None = None
-    runtime_s: float | None = None
-    reason: str = ""
-    ended_by_time: bool = False
-    version: str = ""
-    machine: str = ""
-    policy: str = ""
-    scenario: str = ""
-    cloud: str = ""
-    deadline_s: float | None = None
-
-    def row(self) -> Row:
-        """Return the line of the file as a run of a comparison."""
-        return Row(**{name: getattr(self, name) for name in _FIELDS})
-
-
 @dataclass(slots=True)
 class _Rows:
     """Contents of the file of rows, gathered while the file is read."""
@@ -74,7 +42,7 @@ class _Rows:
     runs: list[Row] = field(default_factory=list)
     groups: dict[str, dict[str, Days]] = field(default_factory=dict)
 
-    def add(self, line: _Line) -> None:
+    def add(self, line: CellRow) -> None:
         """Take in a line."""
         self.lines += 1
         self.seconds += line.runtime_s or 0.0
@@ -83,17 +51,16 @@ class _Rows:
         if not line.policy:
             if not line.method or isinstance(line.cost_usd, list) or isinstance(line.makespan_s, list):
                 raise ValueError("it is neither of one run of a method nor of a policy")
-            self.statuses[line.status] += 1
-            self.runs.append(line.row())
+            run = {name: getattr(line, name) for name in _FIELDS} | {"status": line.status or "feasible"}
+            self.statuses[run["status"]] += 1
+            self.runs.append(Row(**run))
             return
-        self.statuses[line.status if line.reason else "replayed"] += 1
+        self.statuses[(line.status or "feasible") if line.reason else "replayed"] += 1
         if line.reason and line.cost_usd is None:
             return
         name = ", ".join(part for part in (line.instance, line.method, line.scenario, line.cloud) if part)
         days = self.groups.setdefault(name, {}).setdefault(line.policy, Days(is_bound=line.policy == CLAIRVOYANT))
-        costs = line.cost_usd if isinstance(line.cost_usd, list) else [line.cost_usd]
-        makespans = line.makespan_s if isinstance(line.makespan_s, list) else [line.makespan_s]
-        days.add(costs, makespans, line.deadline_s)
+        days.add(line.costs_usd, line.makespans_s, line.deadline_s)
 
 
 def experiment_report(folder: str | os.PathLike[str], version: str) -> Report:
@@ -135,7 +102,7 @@ def experiment_report(folder: str | os.PathLike[str], version: str) -> Report:
 def _read_rows(folder: Path) -> _Rows:
     """Read rows; a last line that was cut is left out."""
     rows = _Rows()
-    for number, line in read_rows(folder, _Line):
+    for number, line in read_rows(folder):
         try:
             rows.add(line)
         except ValueError as error:

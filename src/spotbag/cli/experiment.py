@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from ..core.errors import InputError, Issue
 from ..core.processes import interruptible
 from ..core.text_files import read_text, write_text
 from ..core.text_tables import Shown, Table, number, table_of, words
-from .answers import Answer, Mean, Part
+from .answers import Answer, Part
 from .arguments import warn, wrote
 from .options import adder, argument, json_option, names_of, option
 from .progress import INTERRUPTED, counting
@@ -24,7 +24,7 @@ from .tables import print_rows, print_table
 if TYPE_CHECKING:
     from ..core.statistics import Estimate
     from ..core.workers import Workers
-    from ..experiments.bags.differences import Differences, MethodDifference, PolicyDifference
+    from ..experiments.bags.differences import Differences, MethodChange, PolicyDifference, RunChange
     from ..experiments.bags.judgement import GroupGaps, JudgedCell
     from ..experiments.bags.results import RunResult
     from ..experiments.bags.run import Progress
@@ -145,40 +145,6 @@ class ExperimentJudge(Answer, kind="experiment-judge"):
             number("mean (%)", "mean", ",.3f", 100),
             number("worst (%)", "worst", ",.3f", 100),
         )
-
-
-class StatusChange(Part):
-    """A change of status, and the number of runs that have it."""
-
-    before: str
-    after: str
-    runs: int
-
-
-class MethodChange(Part):
-    """A method in two experiments; objectives below 0, and bounds above 0, are better."""
-
-    method: str
-    runs: int
-    ended_by_time: int
-    better: int
-    same: int
-    worse: int
-    objective_percent: Mean
-    bound_percent: Mean
-    time_percent: Mean
-    statuses: tuple[StatusChange, ...]
-
-
-class RunChange(Part):
-    """A run whose objective has changed."""
-
-    instance: str
-    method: str
-    seed: int
-    before: float
-    after: float
-    ended_by_time: bool
 
 
 class ExperimentCompare(Answer, kind="experiment-compare"):
@@ -377,16 +343,9 @@ def compare_command(
 
     found = compare_experiments(old, new)
     if as_json:
-        methods = (MethodChange.of(entry, statuses=_statuses(entry.statuses)) for entry in found.methods)
-        changes = tuple(map(RunChange.of, found.changes))
-        ExperimentCompare.of(found, methods=tuple(methods), changes=changes).print_json()
+        ExperimentCompare.of(found).print_json()
     else:
         _print_differences(found)
-
-
-def _statuses(changes: Iterable[tuple[tuple[str, str], int]]) -> tuple[StatusChange, ...]:
-    """Return the changes of status, each with its number of runs."""
-    return tuple(StatusChange(before=before, after=after, runs=runs) for (before, after), runs in changes)
 
 
 def _print_differences(found: Differences) -> None:
@@ -425,9 +384,9 @@ def _print_differences(found: Differences) -> None:
         print_table(table)
 
 
-def _print_methods(methods: Sequence[MethodDifference]) -> None:
-    def change(entry: MethodDifference) -> str:
-        return ", ".join(f"{runs} {before} > {after}" for (before, after), runs in entry.statuses)
+def _print_methods(methods: Sequence[MethodChange]) -> None:
+    def change(entry: MethodChange) -> str:
+        return ", ".join(f"{each.runs} {each.before} > {each.after}" for each in entry.statuses)
 
     table = table_of(
         methods,
