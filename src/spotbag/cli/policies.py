@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ..core.text_tables import Column, Table
+from ..core.text_tables import Column, Table, table_of, words
 from .answers import Answer, Part
 from .options import json_option
-from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,60 +27,52 @@ class DescribedPolicy(Part):
     rules: dict[str, str]
     distribution: str
 
-
-class Policies(Answer, kind="policies"):
-    """``spotbag policies``."""
-
-    policies: tuple[DescribedPolicy, ...]
-
-
-def policies_command(*, as_json: bool = json_option()) -> None:
-    """List the policies of 'replay', 'stream' and 'platform', those of installed plug-ins included, and their rules."""
-    policies = [*_built_in(), *_installed()]
-    if as_json:
-        described = (
-            DescribedPolicy.of(policy, rules={name: rule.summary for name, rule in policy.rules.items()})
-            for policy in policies
-        )
-        Policies(policies=tuple(described)).print_json()
-        return
-    columns = [Column("command"), Column("policy"), Column("what it does")]
-    print_table(Table(columns, [(policy.command, policy.name, policy.said()) for policy in policies]))
-    columns = [Column("command"), Column("rule"), Column("what it changes"), Column("of")]
-    print_table(Table(columns, list(_rules(policies))))
-
-
-@dataclass(frozen=True)
-class _Listed:
-    """A policy of a command."""
-
-    command: str
-    name: str
-    summary: str
-    rules: Mapping[str, Rule]
-    distribution: str = ""
+    @classmethod
+    def listed(cls, command: Any, name: str, summary: str, rules: Mapping[str, Rule], distribution: str = "") -> Self:
+        """Return a policy of a command, with the summaries of its rules."""
+        said = {rule: about.summary for rule, about in rules.items()}
+        return cls(command=command, name=name, summary=summary, rules=said, distribution=distribution)
 
     def said(self) -> str:
         """Return the summary of the policy, and the distribution that it comes from."""
         return f"{self.summary} ({self.distribution})".lstrip() if self.distribution else self.summary
 
 
-def _built_in() -> Iterator[_Listed]:
+class Policies(Answer, kind="policies"):
+    """``spotbag policies``."""
+
+    policies: tuple[DescribedPolicy, ...]
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the policies, and their rules, each once, with the policies that have it."""
+        said = words("what it does", DescribedPolicy.said)
+        yield table_of(self.policies, words("command"), words("policy", "name"), said)
+        columns = [Column("command"), Column("rule"), Column("what it changes"), Column("of")]
+        yield Table(columns, list(_rules(self.policies)))
+
+
+def policies_command(*, as_json: bool = json_option()) -> None:
+    """List the policies of 'replay', 'stream' and 'platform', those of installed plug-ins included, and their rules."""
+    policies = [*_built_in(), *_installed()]
+    Policies(policies=tuple(policies)).show(as_json)
+
+
+def _built_in() -> Iterator[DescribedPolicy]:
     from ..replay.bags.policies import POLICIES
     from ..replay.platforms.local_scheduler import SUFFIXES
     from ..replay.platforms.policies import PLATFORM_POLICIES
     from ..replay.streams.policies import STREAM_POLICIES
 
     for policy in POLICIES.values():
-        yield _Listed("replay", policy.name, policy.summary, policy.rules)
+        yield DescribedPolicy.listed("replay", policy.name, policy.summary, policy.rules)
     for name, summary in STREAM_POLICIES.items():
-        yield _Listed("stream", name, summary, {})
-    yield _Listed("stream", "TYPE.N", "a fixed fleet of N VMs of one type, such as large.4", {})
+        yield DescribedPolicy.listed("stream", name, summary, {})
+    yield DescribedPolicy.listed("stream", "TYPE.N", "a fixed fleet of N VMs of one type, such as large.4", {})
     for name, summary in PLATFORM_POLICIES.items():
-        yield _Listed("platform", name, summary, SUFFIXES)
+        yield DescribedPolicy.listed("platform", name, summary, SUFFIXES)
 
 
-def _installed() -> list[_Listed]:
+def _installed() -> list[DescribedPolicy]:
     """Return the policies of installed plug-ins; with a warning for each that is left out."""
     from ..core.plugins import Unusable
     from ..replay.bags.policies import KIND as OF_BAGS
@@ -92,7 +82,7 @@ def _installed() -> list[_Listed]:
 
     kinds: dict[str, PolicyKind[Any]] = {"replay": OF_BAGS, "stream": OF_STREAMS, "platform": OF_PLATFORMS}
 
-    def accept(plugin: Plugin) -> _Listed:
+    def accept(plugin: Plugin) -> DescribedPolicy:
         for command, kind in kinds.items():
             what = plugin.what
             try:
@@ -101,19 +91,21 @@ def _installed() -> list[_Listed]:
                 if isinstance(what, kind.base) or (isinstance(what, type) and issubclass(what, kind.base)):
                     raise
             else:
-                return _Listed(command, plugin.name, made.summary, kind.rules_of(plugin), plugin.distribution)
+                return DescribedPolicy.listed(
+                    command, plugin.name, made.summary, kind.rules_of(plugin), plugin.distribution
+                )
         bases = " or ".join(kind.base.__name__ for kind in kinds.values())
         raise Unusable(f"must be a {bases}: a class, an instance, or a function that makes one")
 
     return PLUGINS.installed(accept)
 
 
-def _rules(policies: list[_Listed]) -> Iterator[tuple[str, str, str, str]]:
+def _rules(policies: Sequence[DescribedPolicy]) -> Iterator[tuple[str, str, str, str]]:
     """Rules, each once, with the policies that have them."""
     holders: dict[tuple[str, str, str], list[str]] = {}
     for policy in policies:
-        for name, rule in policy.rules.items():
-            holders.setdefault((policy.command, f"+{name}", rule.summary), []).append(policy.name)
+        for name, summary in policy.rules.items():
+            holders.setdefault((policy.command, f"+{name}", summary), []).append(policy.name)
     for (command, name, summary), names in holders.items():
         built_in = sum(1 for policy in policies if policy.command == command and not policy.distribution)
         yield command, name, summary, "all" if len(names) == built_in > 1 else ", ".join(names)
