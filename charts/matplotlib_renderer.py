@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from ..core.errors import SpotbagError
 from ..core.wording import cut_in_the_middle, printable
 from .chart import Bar, Chart, Lane, Limit, Look, Panel, by_look, marks_by_look
 from .plot import Curve, Plot
@@ -125,6 +127,22 @@ def draw_axes(chart: Chart, axes: Axes) -> None:
     _explain_below(axes, chart.legend, wide)
 
 
+@contextmanager
+def plotting_libraries() -> Iterator[None]:
+    """Turn a plotting library that is missing into an error that says how to install it.
+
+    Raises
+    ------
+    SpotbagError
+        If one cannot be imported.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise SpotbagError(f"a picture needs {error.name}: pip install 'spotbag[plot]'") from None
+
+
+@plotting_libraries()
 def axes_of_chart(chart: Chart, axes: Axes | None) -> Axes:
     """Draw a chart of one panel onto axes, or onto those of a new figure of pyplot, and return them."""
     if axes is not None:
@@ -380,6 +398,7 @@ def draw_plot(plot: Plot, figure: Figure) -> Axes:
     return axes
 
 
+@plotting_libraries()
 def axes_of_plot(plot: Plot, axes: Axes | None) -> Axes:
     """Draw a plot onto axes, or onto those of a new figure of pyplot, and return them."""
     if axes is None:

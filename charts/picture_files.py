@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import ParamSpec
 
 from ..core.errors import SpotbagError
 from ..core.text_files import write_bytes
 from .chart import Chart
-from .matplotlib_renderer import draw
+from .matplotlib_renderer import draw, plotting_libraries
 from .page import page
 from .plot import Plot
 
+Given = ParamSpec("Given")
 PICTURE_FORMATS = ("png", "svg", "pdf", "html")
 
 
@@ -36,29 +37,18 @@ def file_ending(path: str | os.PathLike[str]) -> str:
     return Path(path).suffix.lower().removeprefix(".")
 
 
-@contextmanager
-def plotting_libraries() -> Iterator[None]:
-    """Turn a plotting library that is missing into an error that says how to install it.
+def write_chart(
+    path: str | os.PathLike[str], lay_out: Callable[Given, Chart | Plot], *given: Given.args, **more: Given.kwargs
+) -> None:
+    """Lay out a chart or a plot, and write it to a file of the format that its name says.
 
     Raises
     ------
     SpotbagError
-        If one cannot be imported.
+        If the format is unknown, the file cannot be written, a plotting library is missing, or as the layout does.
     """
-    try:
-        yield
-    except ImportError as error:
-        raise SpotbagError(f"a picture needs {error.name}: pip install 'spotbag[plot]'") from None
-
-
-def write_chart(chart: Chart | Plot, path: str | os.PathLike[str], kind: str) -> None:
-    """Write a chart or a plot to a file of a format.
-
-    Raises
-    ------
-    SpotbagError
-        If the file cannot be written or a plotting library is missing.
-    """
+    kind = picture_format(path)
+    chart = lay_out(*given, **more)
     with plotting_libraries():
         data = page(chart) if kind == "html" else draw(chart, kind)
     write_bytes(path, data)

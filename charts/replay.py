@@ -12,7 +12,7 @@ from ..traces.trace import Trace
 from .bags.replay import day_chart
 from .chart import Chart
 from .matplotlib_renderer import axes_of_chart
-from .picture_files import picture_format, plotting_libraries, write_chart
+from .picture_files import write_chart
 from .platforms.replay import platform_chart
 from .streams.replay import stream_chart
 
@@ -40,9 +40,7 @@ def plot_replay(trace: Trace, ax: Axes | None = None) -> Axes:
     SpotbagError
         If the trace contradicts itself, there is more in it than can be read, or matplotlib is missing.
     """
-    chart = replay_chart([trace])
-    with plotting_libraries():
-        return axes_of_chart(chart, ax)
+    return axes_of_chart(replay_chart([trace]), ax)
 
 
 def write_replay(traces: Trace | Sequence[Trace], path: str | os.PathLike[str]) -> None:
@@ -65,8 +63,7 @@ def write_replay(traces: Trace | Sequence[Trace], path: str | os.PathLike[str]) 
         If the format is unknown, the traces cannot be drawn in one picture or contradict themselves, there is more in
         them than can be read, the file cannot be written or a plotting library is missing.
     """
-    kind = picture_format(path)
-    write_chart(replay_chart([traces] if isinstance(traces, Trace) else traces), path, kind)
+    write_chart(path, replay_chart, [traces] if isinstance(traces, Trace) else traces)
 
 
 def replay_chart(traces: Sequence[Trace]) -> Chart:

@@ -1,13 +1,13 @@
 # Public names; at run time, they are loaded from here when they are first asked for.
 from .audits.auditor import audit as audit
 from .audits.bags.plan import check as check
-from .charts.bags.convergence import plot_convergence as plot_convergence
-from .charts.bags.convergence import write_convergence as write_convergence
-from .charts.bags.execution import write_execution as write_execution
-from .charts.bags.front import plot_front as plot_front
-from .charts.bags.front import write_front as write_front
 from .charts.bags.plan import plot_gantt as plot_gantt
+from .charts.bags.plan import write_execution as write_execution
 from .charts.bags.plan import write_gantt as write_gantt
+from .charts.bags.plots import plot_convergence as plot_convergence
+from .charts.bags.plots import plot_front as plot_front
+from .charts.bags.plots import write_convergence as write_convergence
+from .charts.bags.plots import write_front as write_front
 from .charts.replay import plot_replay as plot_replay
 from .charts.replay import write_replay as write_replay
 from .core.errors import InputError as InputError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from spotbag.charts.bags.convergence import plot_convergence, write_convergence
+from spotbag.charts.bags.plots import plot_convergence, write_convergence
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.library import library_instance
 from spotbag.solvers.bags.result import Result

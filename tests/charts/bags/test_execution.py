@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.charts.bags.execution import (
+from spotbag.charts.bags.plan import (
     CUT_OFF,
     DONE,
     FAILED,

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from matplotlib.figure import Figure
 
-from spotbag.charts.bags.front import front_plot, plot_front, write_front
+from spotbag.charts.bags.plots import front_plot, plot_front, write_front
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.schedules.schedule import Schedule

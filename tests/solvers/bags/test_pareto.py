@@ -12,7 +12,7 @@ import pytest
 
 from spotbag import pareto_front
 from spotbag.audits.bags.plan import check
-from spotbag.charts.bags.front import best_point
+from spotbag.charts.bags.plots import best_point
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.core.limits import LimitReached
 from spotbag.instances.bags.generator import generate_instance

@@ -115,7 +115,7 @@ def import_log_command(
         write_traces(trace, [execution.to_trace()])
         wrote(trace, "the trace")
     if gantt is not None:
-        from ...charts.bags.execution import write_execution
+        from ...charts.bags.plan import write_execution
 
         with beside_the_answer(), busy(f"drawing {gantt}"):
             write_execution(execution, gantt, schedule.instance.name, schedule.instance.deadline_s)

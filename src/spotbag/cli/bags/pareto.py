@@ -145,7 +145,7 @@ class _Files:
             return
         if self.plot is not None:
             with beside_the_answer(), busy(f"drawing {self.plot}"):
-                from ...charts.bags.front import write_front
+                from ...charts.bags.plots import write_front
 
                 write_front(front, self.plot, others)
             wrote(self.plot)

@@ -318,12 +318,12 @@ class PlanFiles:
                 write_gantt(schedule, self.gantt, method, result.survival)
             wrote(self.gantt)
         if self.plot is not None and choice is not None and choice.plans:
-            from ...charts.bags.plan_choice import write_plan_choice
+            from ...charts.bags.plots import write_plan_choice
 
             write_plan_choice(choice, self.plot)
             wrote(self.plot)
         elif self.plot is not None and choice is None and result.trace:
-            from ...charts.bags.convergence import write_convergence
+            from ...charts.bags.plots import write_convergence
 
             write_convergence(result, self.plot)
             wrote(self.plot)
