@@ -1,14 +1,17 @@
-"""Results of an experiment so far: objective, gap, time and memory, by instance and method."""
+"""Results of an experiment so far, by instance and method; and what differs between two with common cells."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
+from typing import TypeAlias
 
-from ...core.quantities import relative_gap
+from ...core.quantities import SAME, relative_gap
+from ...core.statistics import Estimate, estimate
 from .rows import CellRow, read_about, read_rows
 
 
@@ -103,3 +106,262 @@ def _result(instance: str, method: str, rows: list[CellRow], bounds: Mapping[tup
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
+
+
+# ------------------------------------------------------------------------- differences
+
+_PERCENT = 100.0
+_Plan: TypeAlias = tuple[str, str, int]
+_Days: TypeAlias = tuple[str, str, int, str, str, str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChange:
+    """A change of status, and the number of runs that have it."""
+
+    before: str
+    after: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class MethodChange:
+    """A method, before and after, on the same instances and seeds.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    runs : int
+        Pairs of runs.
+    ended_by_time : int
+        Pairs of which time has ended some of the work of one: they may differ though nothing has changed.
+    better, same, worse : int
+        Pairs in which both have a plan, by the objective.
+    objective_percent : Estimate
+        Change of the objective; over instances, of each of which the mean over the seeds counts. Below 0 is better.
+    bound_percent : Estimate
+        The same of the lower bound. Above 0 is better.
+    time_percent : Estimate
+        The same of the time, by geometric means.
+    statuses : tuple of StatusChange
+        How often which status became which other.
+    """
+
+    method: str
+    runs: int
+    ended_by_time: int
+    better: int
+    same: int
+    worse: int
+    objective_percent: Estimate
+    bound_percent: Estimate
+    time_percent: Estimate
+    statuses: tuple[StatusChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDifference:
+    """A policy, before and after, on the same days.
+
+    Attributes
+    ----------
+    replayed, policy : str
+        Instance, method, scenario and cloud, in words; and the policy.
+    days : int
+        Pairs of days on which all tasks end.
+    cost_usd, cost_before_usd : Estimate
+        Difference of the cost, day by day, below 0 is better; and the cost before.
+    late_before, late_after : int
+        Days that are too late.
+    """
+
+    replayed: str
+    policy: str
+    days: int
+    cost_usd: Estimate
+    cost_before_usd: Estimate
+    late_before: int
+    late_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunChange:
+    """A run that changed; if time has ended some of the work, before or after, that alone may be why."""
+
+    instance: str
+    method: str
+    seed: int
+    before: float
+    after: float
+    ended_by_time: bool
+
+    @property
+    def percent(self) -> float:
+        """Change of the objective; below 0 is better."""
+        return _PERCENT * (self.after / self.before - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Two experiments side by side.
+
+    Attributes
+    ----------
+    methods, policies : tuple
+        What they came to.
+    changes : tuple of RunChange
+        Runs whose objective changed, the greatest changes first.
+    only_before, only_after : int
+        Rows that the other does not have.
+    settings : tuple of str
+        In what the two asked for something else.
+    """
+
+    methods: tuple[MethodChange, ...]
+    policies: tuple[PolicyDifference, ...]
+    changes: tuple[RunChange, ...]
+    only_before: int
+    only_after: int
+    settings: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Folder:
+    plans: dict[_Plan, CellRow] = field(default_factory=dict)
+    days: dict[_Days, CellRow] = field(default_factory=dict)
+
+
+def compare_experiments(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Differences:
+    """Compare the rows of two experiments that ran the same cells, whatever else they ran.
+
+    Parameters
+    ----------
+    old, new : path
+        Their folders.
+
+    Raises
+    ------
+    InputError
+        If one holds no experiment, or lines that are not rows.
+    """
+    spec_before, spec_after = read_about(old)["spec"], read_about(new)["spec"]
+    before, after = _read(old), _read(new)
+    methods, changes = _methods(before.plans, after.plans)
+    names = sorted(spec_before.keys() | spec_after.keys() - {"description"})
+    other = [name for name in names if spec_before.get(name) != spec_after.get(name)]
+    return Differences(
+        methods=methods,
+        policies=_policies(before.days, after.days),
+        changes=changes,
+        only_before=len(before.plans.keys() - after.plans.keys()) + len(before.days.keys() - after.days.keys()),
+        only_after=len(after.plans.keys() - before.plans.keys()) + len(after.days.keys() - before.days.keys()),
+        settings=tuple(other),
+    )
+
+
+def _read(folder: str | os.PathLike[str]) -> _Folder:
+    found = _Folder()
+    for _, row in read_rows(folder):
+        plan = row.instance, row.method, row.seed
+        if row.policy:
+            found.days[(*plan, row.scenario, row.cloud, row.policy, row.days_seed, row.first_day)] = row
+        else:
+            found.plans[plan] = row
+    return found
+
+
+def _methods(
+    before: dict[_Plan, CellRow], after: dict[_Plan, CellRow]
+) -> tuple[tuple[MethodChange, ...], tuple[RunChange, ...]]:
+    pairs: dict[str, list[tuple[CellRow, CellRow]]] = {}
+    for key, row in before.items():
+        if key in after:
+            pairs.setdefault(row.method, []).append((row, after[key]))
+    found, changes = [], []
+    for method, rows in pairs.items():
+        both = [(one, two) for one, two in rows if one.objective and two.objective]
+        moved = [
+            RunChange(one.instance, method, one.seed, one.objective, two.objective, _by_time(one, two))
+            for one, two in both
+            if one.objective is not None and two.objective is not None and _moved(one.objective, two.objective)
+        ]
+        changes += moved
+        statuses = Counter((one.status, two.status) for one, two in rows if one.status != two.status)
+        found.append(
+            MethodChange(
+                method=method,
+                runs=len(rows),
+                ended_by_time=sum(_by_time(one, two) for one, two in rows),
+                better=sum(change.percent < 0 for change in moved),
+                same=len(both) - len(moved),
+                worse=sum(change.percent > 0 for change in moved),
+                objective_percent=_change(both, lambda row: row.objective),
+                bound_percent=_change(rows, lambda row: row.bound),
+                time_percent=_times(rows),
+                statuses=tuple(StatusChange(*pair, runs) for pair, runs in statuses.most_common()),
+            )
+        )
+    return tuple(found), tuple(sorted(changes, key=lambda change: -abs(change.percent)))
+
+
+def _by_time(one: CellRow, two: CellRow) -> bool:
+    return one.ended_by_time or two.ended_by_time
+
+
+def _moved(one: float, two: float) -> bool:
+    return abs(two - one) > SAME * abs(one)
+
+
+def _ratios(pairs: Iterable[tuple[CellRow, CellRow]], of: Callable[[CellRow], float | None]) -> dict[str, list[float]]:
+    """Logarithms of the ratios of a number, by instance."""
+    found: dict[str, list[float]] = {}
+    for one, two in pairs:
+        old, new = of(one), of(two)
+        if old is not None and new is not None and old > 0 and new > 0:
+            found.setdefault(one.instance, []).append(math.log(new / old))
+    return found
+
+
+def _change(pairs: Sequence[tuple[CellRow, CellRow]], of: Callable[[CellRow], float | None]) -> Estimate:
+    by_instance = _ratios(pairs, of).values()
+    return estimate([_PERCENT * math.expm1(math.fsum(each) / len(each)) for each in by_instance])
+
+
+def _times(pairs: Sequence[tuple[CellRow, CellRow]]) -> Estimate:
+    """Return the change of the geometric mean of times; its interval is as wide as that of the logarithms."""
+    logs = estimate([math.fsum(each) / len(each) for each in _ratios(pairs, lambda row: row.runtime_s).values()])
+    if logs.mean is None:
+        return logs
+    mean = _PERCENT * math.expm1(logs.mean)
+    if logs.half_width is None:
+        return Estimate(logs.n, mean, None)
+    return Estimate(logs.n, mean, _PERCENT * math.exp(logs.mean) * math.sinh(logs.half_width))
+
+
+def _policies(before: dict[_Days, CellRow], after: dict[_Days, CellRow]) -> tuple[PolicyDifference, ...]:
+    groups: dict[tuple[str, str], list[tuple[CellRow, CellRow]]] = {}
+    for key, row in before.items():
+        if key in after:
+            replayed = ", ".join(part for part in (row.instance, row.method, row.scenario, row.cloud) if part)
+            groups.setdefault((replayed, row.policy), []).append((row, after[key]))
+    found = []
+    for (replayed, policy), rows in groups.items():
+        costs = [
+            (one, two)
+            for first, second in rows
+            for one, two in zip(first.costs_usd, second.costs_usd, strict=False)
+            if one is not None and two is not None
+        ]
+        found.append(
+            PolicyDifference(
+                replayed=replayed,
+                policy=policy,
+                days=len(costs),
+                cost_usd=estimate([two - one for one, two in costs]),
+                cost_before_usd=estimate([one for one, _ in costs]),
+                late_before=sum(first.late_days or 0 for first, _ in rows),
+                late_after=sum(second.late_days or 0 for _, second in rows),
+            )
+        )
+    return tuple(found)

@@ -158,7 +158,7 @@ def _of_file(path: str, options: Mapping[str, Any]) -> Scenario:
         _refuse(options, set(prices), source, "a history of spot prices")
         return price_scenario(spot_prices_of_document(document, source), source, **prices)
     if "spot_advisor" in document:
-        from .spot_advisor import advisor_scenario
+        from .shock_days import advisor_scenario
 
         _refuse(options, {"zone", "product"}, source, "the file of the Spot Instance Advisor")
         return advisor_scenario(document, source, options["zone"], options["product"])

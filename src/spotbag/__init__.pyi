@@ -12,7 +12,7 @@ from .charts.replay import plot_replay as plot_replay
 from .charts.replay import write_replay as write_replay
 from .core.errors import InputError as InputError
 from .core.errors import SpotbagError as SpotbagError
-from .executors.execution_state import execution_state as execution_state
+from .executors.logs import execution_state as execution_state
 from .executors.logs import read_log as read_log
 from .executors.shell import export_plan as export_plan
 from .heuristics.bags.d_spot import estimate_d_spot as estimate_d_spot

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import InputError
-from spotbag.executors.execution_state import execution_state
-from spotbag.executors.logs import read_log
+from spotbag.executors.logs import execution_state, read_log
 from spotbag.executors.shell import export_plan
 from spotbag.instances.entries import Offer, Task, VmType
 from spotbag.instances.instance import Instance

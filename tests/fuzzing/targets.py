@@ -32,8 +32,7 @@ from spotbag.core import records
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.core.records import WholeDocument
 from spotbag.core.text_files import read_text
-from spotbag.executors.execution_state import execution_state
-from spotbag.executors.logs import read_log
+from spotbag.executors.logs import execution_state, read_log
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.availability_days import AvailabilityScenario
 from spotbag.instances.bags.best_known import best_known, format_best_known

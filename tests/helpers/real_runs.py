@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from spotbag import Execution, Instance, Schedule, export_plan, read_log, replan
-from spotbag.executors.execution_state import execution_state
+from spotbag.executors.logs import execution_state
 from spotbag.executors.shell import LOG_NAME
 from tests.helpers.exported_plans import environment
 

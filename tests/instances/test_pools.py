@@ -14,7 +14,7 @@ import yaml
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal, SpotbagError
 from spotbag.executors.orders import vm_orders
-from spotbag.executors.skypilot import task_yaml
+from spotbag.executors.shell import task_yaml
 from spotbag.instances.bags.price_days import price_scenario
 from spotbag.instances.bags.spot_price_history import spot_prices_of_document
 from spotbag.instances.bags.vm_catalogue import VmChoice, choose_vm_types

@@ -24,9 +24,8 @@ from .tables import print_rows, print_table
 if TYPE_CHECKING:
     from ..core.statistics import Estimate
     from ..core.workers import Workers
-    from ..experiments.bags.differences import Differences, MethodChange, PolicyDifference, RunChange
     from ..experiments.bags.judgement import GroupGaps, JudgedCell
-    from ..experiments.bags.results import RunResult
+    from ..experiments.bags.results import Differences, MethodChange, PolicyDifference, RunChange, RunResult
     from ..experiments.bags.run import Progress
     from ..experiments.bags.specification import Specification
 
@@ -339,7 +338,7 @@ def compare_command(
     Compared are runs of the same instance, method and seed, and the same days under the same policy. Exit code 0:
     done, whatever is better; 2: bad input.
     """
-    from ..experiments.bags.differences import compare_experiments
+    from ..experiments.bags.results import compare_experiments
 
     found = compare_experiments(old, new)
     if as_json:

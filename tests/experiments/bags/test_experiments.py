@@ -21,8 +21,7 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.experiments.bags import days
 from spotbag.experiments.bags.cells import PlanCell, Source
 from spotbag.experiments.bags.days import DaysCell
-from spotbag.experiments.bags.differences import compare_experiments
-from spotbag.experiments.bags.results import experiment_results
+from spotbag.experiments.bags.results import compare_experiments, experiment_results
 from spotbag.experiments.bags.rows import Folder
 from spotbag.experiments.bags.run import run_experiment
 from spotbag.experiments.bags.specification import (

@@ -92,8 +92,7 @@ def import_log_command(
     Logs may be read while tasks run. The state that --out writes is that of the last event in the logs. Exit code 0:
     done; 2: bad input.
     """
-    from ...executors.execution_state import execution_state
-    from ...executors.logs import read_log
+    from ...executors.logs import execution_state, read_log
     from ...schedules.schedule_files import read_schedule_document
 
     refuse_two_from_standard_input(instance, plan, state, *logs)
