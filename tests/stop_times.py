@@ -128,7 +128,7 @@ def _replays(workers: int) -> Iterator[_Work]:
 def _experiment(stop: Stop) -> bool:
     asked = Specification(instances=["hads/J60"], methods=["greedy", "lpt", "search"], seeds=100)
     rows: list[dict[str, Any]] = []
-    run_experiment(asked, None, on_row=rows.append, stop=stop)
+    run_experiment(asked, None, on_cell=lambda cell: rows.append(cell.row), stop=stop)
     return all(row["status"] in ("feasible", "optimal", "no-plan") for row in rows)
 
 

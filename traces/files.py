@@ -310,14 +310,3 @@ def _record_issues(model: type[Record], record: dict[str, Any], number: int) -> 
         # In files the key is "from", which no attribute can be called.
         return [Issue(place, issue.rule.replace("from_vm", "from"), issue.path, issue.value) for issue in found]
     return []
-
-
-__all__ = [
-    "TRACE_FORMAT",
-    "Trace",
-    "check_records",
-    "parse_traces",
-    "read_traces",
-    "trace_lines",
-    "write_traces",
-]

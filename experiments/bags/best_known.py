@@ -33,6 +33,8 @@ from ...solvers.bags.solve import solve
 MOST_TASKS_OF_A_PLAN = 1000
 """Plans of larger bags are not kept: the package stays small."""
 
+_Plan: TypeAlias = tuple[float, float, int, str]
+"""Objective, cost and makespan of a plan, and the method that made it."""
 Change: TypeAlias = Literal["new", "better plan", "better bound", "better plan and bound", "none", "no plan", "error"]
 
 
@@ -142,19 +144,19 @@ def better_entry(before: BestKnown | None, result: Result, version: str) -> Best
     SpotbagError
         If a plan breaks a rule or a bound is above a value: then something is wrong, and no entry is made of it.
     """
-    plan = _plan_fields(before)
+    plan = None if before is None else (before.value, before.cost_usd, before.makespan_s, before.method)
     if result.schedule is not None and (before is None or _smaller(result.schedule.objective, before.value)):
-        plan = _checked_plan_fields(result, result.schedule)
+        plan = _checked_plan(result, result.schedule)
     if plan is None:
         return None
+    value, cost_usd, makespan_s, method = plan
     bound, bound_method = (0.0, result.method) if before is None else (before.bound, before.bound_method)
     of_all = result.bound_of_all
     if of_all is not None and (before is None or _smaller(bound, of_all)):
         bound, bound_method = max(of_all, bound), result.method
-    value = plan.value
     if bound_contradicts(value, bound):
         raise SpotbagError(
-            f"{result.instance.name}: the bound {bound:.12g} of {bound_method} is above the plan of {plan.method}, "
+            f"{result.instance.name}: the bound {bound:.12g} of {bound_method} is above the plan of {method}, "
             f"{value:.12g}; one of them is wrong, please report this"
         )
     entry = BestKnown(
@@ -162,9 +164,9 @@ def better_entry(before: BestKnown | None, result: Result, version: str) -> Best
         value=value,
         bound=min(bound, value),  # above it by rounding only
         status="optimal" if bound_closes_gap(value, bound) else "feasible",
-        cost_usd=plan.cost_usd,
-        makespan_s=plan.makespan_s,
-        method=plan.method,
+        cost_usd=cost_usd,
+        makespan_s=makespan_s,
+        method=method,
         bound_method=bound_method,
         version=version,
     )
@@ -207,26 +209,14 @@ def stored_plan(
     return plan
 
 
-@dataclass(frozen=True, slots=True)
-class _PlanFields:
-    value: float
-    cost_usd: float
-    makespan_s: int
-    method: str
-
-
-def _plan_fields(entry: BestKnown | None) -> _PlanFields | None:
-    return None if entry is None else _PlanFields(entry.value, entry.cost_usd, entry.makespan_s, entry.method)
-
-
-def _checked_plan_fields(result: Result, schedule: Schedule) -> _PlanFields:
-    """Figures of a plan, after its check by the independent checker."""
+def _checked_plan(result: Result, schedule: Schedule) -> _Plan:
+    """Return the figures of a plan, after its check by the independent checker."""
     report = check(result.instance, schedule)
     if not report.feasible:
         raise SpotbagError(
             f"{result.method} made a plan that breaks a rule; please report this: {report.violations[0]}"
         )
-    return _PlanFields(schedule.objective, schedule.cost_usd, schedule.makespan_s, result.method)
+    return schedule.objective, schedule.cost_usd, schedule.makespan_s, result.method
 
 
 def _smaller(one: float, other: float) -> bool:

@@ -185,6 +185,8 @@ class Folder:
 class Memory:
     """In place of a `Folder`, where nothing is kept: rows are handed to whoever has the experiment run."""
 
+    path = Path()
+
     def __init__(self) -> None:
         self._plans: dict[str, str] = {}
 

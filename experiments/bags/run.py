@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...core.errors import SpotbagError
 from ...core.limits import LimitReached, Stop, stop_point
@@ -70,8 +70,7 @@ def run_experiment(
     given: Mapping[str, Source] | None = None,
     workers: Workers = 1,
     on_start: Callable[[int, int], None] | None = None,
-    on_cell: Callable[[str], None] | None = None,
-    on_row: Callable[[dict[str, Any]], None] | None = None,
+    on_cell: Callable[[Finished], None] | None = None,
     stop: Stop | None = None,
 ) -> Progress:
     """Run all cells of an experiment that have no row yet.
@@ -92,9 +91,8 @@ def run_experiment(
     on_start : callable, optional
         Called with how many cells there are, and how many have a row.
     on_cell : callable, optional
-        Called with the name of each cell that has been run.
-    on_row : callable, optional
-        Called with its row; also with that of a run that was cut short (``interrupted``), which is not kept: the last.
+        Called with each cell that has been run; also with a run that was cut short (``interrupted`` in its row), which
+        is not kept: the last.
     stop : Stop, optional
         Ends it early; so do Ctrl-C and SIGTERM.
 
@@ -103,70 +101,67 @@ def run_experiment(
     SpotbagError
         If the folder holds another experiment, or cannot be written.
     """
-    plans, days = asked.cells(Path() if files_from is None else files_from, given)
-    cells = len(plans) + len(days)
+    plans, days = asked.cells(files_from or Path(), given)
+    cells, done = len(plans) + len(days), 0
     with Memory() if folder is None else Folder(folder) as place:
         finished = place.finished()
-        spec = asked.model_dump(exclude_none=True)
-        before = place.asked()
-        # Rows are found by their keys: an experiment that asks for more goes on where another stopped.
-        known = {key: finished[key] for key in _keys(plans, days) if key in finished} if finished else {}
-        if before != spec and len(known) < len(finished):
-            raise SpotbagError(
-                f"{folder}: holds rows of another experiment; give another folder, or ask for what is there and more"
-            )
-        if before != spec:
-            place.ask(spec, cells)
+        known = _ask(asked, place, cells, finished, (cell.key for group in (plans, days) for cell in group))
         if on_start is not None:
             on_start(cells, len(known))
-        done = 0
-        runner = _Runner(workers)
         with interruptible(stop) as limit, suppress(LimitReached):
-            # Compiling must not count in the time of the first run.
-            _warm_up(asked, workers)
-            # Plans before days: policies carry out the kept plans.
-            for works in (_runs_left(plans, finished), _days_left(days, finished, place)):
-                for result in runner.run(works, place):
-                    if on_row is not None:
-                        on_row(result.row)
-                    # An interrupted run had less time than asked for: its row would not be comparable, and is not kept.
-                    if result.row.get("interrupted"):
-                        raise LimitReached
-                    if result.plan is not None:
-                        place.keep_plan(result.key, result.plan)
-                    place.add(result.row)
-                    finished[result.key] = ""
-                    done += 1
-                    if on_cell is not None:
-                        on_cell(result.name)
+            if isinstance(workers, int) and workers > 1:
+                warm_up(asked.methods)  # before other processes do so all at once, and no part of the time of a run
+            for finished_cell in _run_left(plans, days, finished, place, _Runner(workers)):
+                if on_cell is not None:
+                    on_cell(finished_cell)
+                done += _kept(finished_cell, place)
     others = tuple(sorted({*known.values()} - {"", VERSION}))
     return Progress(cells, len(known), done, others, limit.stopped() or len(known) + done < cells)
 
 
-def _keys(plans: Iterable[PlanCell], days: Iterable[DaysCell]) -> Iterator[str]:
-    """Yield the keys of all cells."""
-    yield from (cell.key for cell in plans)
-    yield from (cell.key for cell in days)
+def _ask(
+    asked: Specification, place: Folder | Memory, cells: int, finished: Mapping[str, str], keys: Iterable[str]
+) -> dict[str, str]:
+    """Write down what is asked for; return the cells of it that have a row, and the versions that made these.
+
+    Rows are found by their keys: an experiment that asks for more goes on where another stopped.
+    """
+    known = {key: finished[key] for key in keys if key in finished} if finished else {}
+    spec = asked.model_dump(exclude_none=True)
+    if place.asked() != spec:
+        if len(known) < len(finished):
+            raise SpotbagError(
+                f"{place.path}: holds rows of another experiment; give another folder, or ask for what is there and "
+                "more"
+            )
+        place.ask(spec, cells)
+    return known
 
 
-def _warm_up(asked: Specification, workers: Workers) -> None:
-    """Compile before other processes do so all at once."""
-    if isinstance(workers, int) and workers > 1:
-        warm_up(asked.methods)
+def _kept(cell: Finished, place: Folder | Memory) -> bool:
+    """Keep a row, and its plan before it; end with a run that was cut short, which had less time than asked for."""
+    if cell.row.get("interrupted"):
+        raise LimitReached
+    if cell.plan is not None:
+        place.keep_plan(cell.key, cell.plan)
+    place.add(cell.row)
+    return True
 
 
-def _runs_left(cells: Iterable[PlanCell], finished: Mapping[str, str]) -> Iterator[_Work]:
-    """Yield the runs of methods that have no row."""
-    return (cell for cell in cells if cell.key not in finished)
-
-
-def _days_left(cells: Counted[DaysCell], finished: Mapping[str, str], place: Folder | Memory) -> Iterator[_Work]:
-    """Yield the replays that have no row, when all plans are there: in blocks of the same days."""
-    if cells:
+def _run_left(
+    plans: Iterable[PlanCell],
+    days: Counted[DaysCell],
+    finished: Mapping[str, str],
+    place: Folder | Memory,
+    runner: _Runner,
+) -> Iterator[Finished]:
+    """Run the cells that have no row: methods first, then replays, in blocks of the same days, of the plans kept."""
+    yield from runner.run((cell for cell in plans if cell.key not in finished), place)
+    if days:
         from .days import blocks_of  # here, since runs of methods need no replays
 
-        _compile((cell for cell in cells if cell.key not in finished), place)
-        yield from blocks_of(cell for cell in cells if cell.key not in finished)
+        _compile((cell for cell in days if cell.key not in finished), place)
+        yield from runner.run(blocks_of(cell for cell in days if cell.key not in finished), place)
 
 
 def _compile(cells: Iterable[DaysCell], place: Folder | Memory) -> None:

@@ -193,7 +193,7 @@ def run_command(
                 files_from=files_from,
                 workers=executor,
                 on_start=lambda cells, before: count("", before, total=cells),
-                on_cell=count,
+                on_cell=lambda cell: count(cell.name),
             )
         if progress.other_versions:
             warn([f"{out} has rows of other versions: {', '.join(progress.other_versions)}; they are not run again"])

@@ -15,7 +15,7 @@ import pytest
 
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.core.limits import current_limit
-from spotbag.experiments.bags.cells import Source
+from spotbag.experiments.bags.cells import Finished, Source
 from spotbag.experiments.bags.comparison import (
     Case,
     Row,
@@ -55,7 +55,7 @@ TWO_METHODS = Specification(instances=["tiny/two-cores"], methods=["greedy", "lp
 def runs(asked: Specification, workers: int = 1) -> list[Row]:
     """Rows of an experiment that nobody keeps."""
     found: list[dict[str, Any]] = []
-    run_experiment(asked, None, workers=workers, on_row=found.append)
+    run_experiment(asked, None, workers=workers, on_cell=lambda cell: found.append(cell.row))
     return [row_of(values) for values in found]
 
 
@@ -132,13 +132,13 @@ def test_a_stopped_comparison_has_the_rows_so_far() -> None:
     stop = threading.Event()
     found: list[dict[str, Any]] = []
 
-    def take(row: dict[str, Any]) -> None:
-        found.append(row)
+    def take(cell: Finished) -> None:
+        found.append(cell.row)
         stop.set()
 
-    assert run_experiment(TWO_METHODS, None, on_row=take, stop=stop).interrupted
+    assert run_experiment(TWO_METHODS, None, on_cell=take, stop=stop).interrupted
     assert [(entry["method"], entry.get("interrupted")) for entry in found] == [("greedy", None)]
-    assert run_experiment(TWO_METHODS, None, on_row=take, stop=stop).done == 0
+    assert run_experiment(TWO_METHODS, None, on_cell=take, stop=stop).done == 0
     assert len(runs(TWO_METHODS)) == 2
 
 

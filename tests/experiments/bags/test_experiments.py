@@ -252,7 +252,7 @@ def test_a_specification_is_read_as_it_was_written() -> None:
 def test_rows_of_an_experiment_that_nobody_keeps_are_those_of_its_folder(tmp_path: Path) -> None:
     asked = parse_specification(SMALL, "small")
     told: list[dict[str, Any]] = []
-    run_experiment(asked, None, on_row=told.append)
+    run_experiment(asked, None, on_cell=lambda cell: told.append(cell.row))
     run_experiment(asked, tmp_path)
     kept = results(tmp_path)
     assert len(told) == len(kept) == 40
@@ -457,7 +457,7 @@ def test_rows_of_a_cluster_that_loses_a_worker_are_those_of_one_process(
     pids = list(two_workers.run(os.getpid).values())
     done = threading.Event()
 
-    def count(name: str) -> None:
+    def count(cell: object) -> None:
         if not done.is_set() and len(rows(tmp_path)) > 40:
             done.set()
             os.kill(pids[0], signal.SIGKILL)

@@ -28,7 +28,7 @@ from .planning import VERDICTS
 
 if TYPE_CHECKING:
     from ...core.workers import Workers
-    from ...experiments.bags.cells import Source
+    from ...experiments.bags.cells import Finished, Source
     from ...experiments.bags.comparison import MethodTotal, Reference, Row, Summary
     from ...experiments.bags.specification import Specification
     from ...instances.instance import Instance
@@ -116,6 +116,11 @@ def _run(asked: Specification, problems: Mapping[str, Instance], executor: Worke
     from ...experiments.bags.run import run_experiment
 
     found: list[dict[str, Any]] = []
+
+    def take(cell: Finished) -> None:
+        found.append(cell.row)
+        count(cell.name)
+
     with counting("comparing", None) as count:
         progress = run_experiment(
             asked,
@@ -123,8 +128,7 @@ def _run(asked: Specification, problems: Mapping[str, Instance], executor: Worke
             given=_sources(problems),
             workers=executor,
             on_start=lambda cells, before: count("", before, total=cells),
-            on_cell=count,
-            on_row=found.append,
+            on_cell=take,
         )
     places = {pair: place for place, pair in enumerate(itertools.product(problems, asked.methods))}
     rows = sorted(map(row_of, found), key=lambda row: (places[row.instance, row.method], row.seed))
