@@ -24,9 +24,18 @@ from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, THOUSANDS, memory_mb
 from ..columns import COLUMNS, Role, normal, spelled
 from ..entries import MARKETS, MAX_TASKS, Market, Task
 from ..instance import Instance
-from ..table_columns import CellValues, CsvFormat, TableColumn, TableColumns, columns_of
+from ..table_columns import (
+    MOST_ISSUES,
+    CellValues,
+    CsvFormat,
+    TableColumn,
+    TableColumns,
+    TableRows,
+    columns_of,
+    plain,
+    whole,
+)
 from ..table_formats import CSV, MadeTable, TableFormat
-from ..table_rows import MOST_ISSUES, TableRows, plain, whole
 from .imported import Asked, Imported, grouped, make_instance
 from .task_documents import read_table
 from .types_of_columns import columns_of_types, with_types

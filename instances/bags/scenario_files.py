@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import resources
 from typing import Annotated, Any, Literal, cast
 
@@ -156,14 +157,6 @@ def scenario_of_document(document: Mapping[str, Any], source: str = "scenario") 
     return read(document, source)
 
 
-def _shocks(document: Mapping[str, Any], source: str) -> Scenario:
-    return validate_record(ShockScenario, document, source)
-
-
-def _bathtub(document: Mapping[str, Any], source: str) -> Scenario:
-    return validate_record(BathtubScenario, document, source)
-
-
 def _poisson(document: Mapping[str, Any], source: str) -> Scenario:
     record = validate_record(PoissonDocument, document, source)
     try:
@@ -199,8 +192,8 @@ def _prices(document: Mapping[str, Any], source: str) -> Scenario:
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any], str], Scenario]] = {
-    "shocks": _shocks,
-    "bathtub": _bathtub,
+    "shocks": partial(validate_record, ShockScenario),
+    "bathtub": partial(validate_record, BathtubScenario),
     "poisson": _poisson,
     "availability": _availability,
     "prices": _prices,

@@ -100,21 +100,45 @@ def find_scenario(
     """
     options: dict[str, Any] = {"k_h": k_h, "k_r": k_r, "rate_scale": None if rate_scale == 1 else rate_scale}
     options |= {"one_means": one_means, "vms_per_one": vms_per_one, "zone": zone, "product": product, "since": since}
-    bathtub = {
-        "amplitude": amplitude,
-        "early_scale_s": early_scale_s,
-        "late_scale_s": late_scale_s,
-        "end_age_s": end_age_s,
-    }
-    options |= bathtub
+    options |= {"amplitude": amplitude, "early_scale_s": early_scale_s}
+    options |= {"late_scale_s": late_scale_s, "end_age_s": end_age_s}
     # Built-in names win over files of the same name, as plug-ins do not replace what is built in.
-    if text in SCENARIOS:
-        if SCENARIOS[text].bathtub is not None:
-            _refuse(options, bathtub, text, f"the scenario {text!r}")
-            return _bathtub(text, {name: value for name, value in bathtub.items() if value is not None})
-        own = {"rate_scale"} if text != "quiet" and SCENARIOS[text].shocks is None else set()
-        _refuse(options, own | ({"k_h", "k_r"} if text == "poisson" else set()), text, f"the scenario {text!r}")
-        return _named(text, k_h, k_r, rate_scale)
+    return _named(text, options) if text in SCENARIOS else _of_path(text, options)
+
+
+def _named(name: str, options: Mapping[str, Any]) -> Scenario:
+    """Scenario of a name; see `find_scenario`."""
+    known = SCENARIOS[name]
+    if known.bathtub is not None:
+        own = {"amplitude", "early_scale_s", "late_scale_s", "end_age_s"}
+    else:
+        own = {"rate_scale"} if name != "quiet" and known.shocks is None else set()
+        own |= {"k_h", "k_r"} if name == "poisson" else set()
+    _refuse(options, own, name, f"the scenario {name!r}")
+    given = {key: options[key] for key in own if options[key] is not None}
+    if known.bathtub is not None:
+        from ...core.records import validate_record
+        from .lifetime_days import BathtubScenario
+
+        return validate_record(BathtubScenario, {"name": name, **given}, name)
+    if known.shocks is not None:
+        from .shock_days import ShockScenario
+
+        return ShockScenario(name=name, **known.shocks)
+    if name == "quiet":
+        return ScriptedScenario(QUIET, name)
+    from .poisson_days import PoissonScenario
+
+    rates = given if name == "poisson" else {"k_h": known.k_h, "k_r": known.k_r, **given}
+    if missing := [key for key in ("k_h", "k_r") if rates.get(key) is None]:
+        rule = "must be given: the hibernations (k_h) and resumes (k_r) to be expected within a deadline"
+        raise InputError(name, [Issue("", rule, " and ".join(missing))])
+    said = [f"{key}={given[key]:g}" for key in ("k_h", "k_r", "rate_scale") if key in given]
+    return PoissonScenario(" ".join([name, *said]), **rates)
+
+
+def _of_path(text: str, options: Mapping[str, Any]) -> Scenario:
+    """Scenario of what may be a path; see `find_scenario`."""
     looks_like_path = (
         text.endswith((".json", ".csv", ".tsv")) or text.startswith((".", "/", "~")) or os.path.isdir(text)
     )
@@ -173,39 +197,6 @@ def _of_file(path: str, options: Mapping[str, Any]) -> Scenario:
         'is no scenario: it has neither "format": "spotbag.timeline/1" or "spotbag.scenario/1", as days and scenarios '
         'have, nor "data", as availability traces have, nor "SpotPriceHistory" or "spot_advisor", as files of AWS have',
     )
-
-
-def _named(name: str, k_h: float | None, k_r: float | None, rate_scale: float) -> Scenario:
-    from .poisson_days import PoissonScenario
-
-    if name == "quiet":
-        return ScriptedScenario(QUIET, name)
-    known = SCENARIOS[name]
-    if known.shocks is not None:
-        from .shock_days import ShockScenario
-
-        return ShockScenario(name=name, **known.shocks)
-    full_name = name
-    if name == "poisson":
-        missing = [field for field, value in (("k_h", k_h), ("k_r", k_r)) if value is None]
-        if missing:
-            rule = "must be given: the hibernations (k_h) and resumes (k_r) to be expected within a deadline"
-            raise InputError(name, [Issue("", rule, " and ".join(missing))])
-        full_name += f" k_h={k_h:g} k_r={k_r:g}"
-    else:
-        k_h, k_r = known.k_h, known.k_r
-    if rate_scale != 1:
-        full_name += f" rate_scale={rate_scale:g}"
-    assert k_h is not None
-    assert k_r is not None
-    return PoissonScenario(full_name, k_h, k_r, rate_scale)
-
-
-def _bathtub(name: str, numbers: Mapping[str, float]) -> Scenario:
-    from ...core.records import validate_record
-    from .lifetime_days import BathtubScenario
-
-    return validate_record(BathtubScenario, {"name": name, **numbers}, name)
 
 
 def _refuse(options: Mapping[str, object], own: Collection[str], source: str, what: str) -> None:
