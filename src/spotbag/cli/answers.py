@@ -17,20 +17,27 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
 
+from ..core.text_tables import table_of
+
 if TYPE_CHECKING:
-    from ..core.text_tables import Table
+    from ..core.text_tables import Shown, Table
 
 _ANSWERS: dict[str, type[Answer]] = {}
 
 ABSENT: Any = object()
 """Value of a field that is left out of what is printed: the default of those that some answers do not have."""
 
-BESIDE = "beside"
+BESIDE, COLUMN = "beside", "column"
 
 
 def beside() -> Any:
     """Return a field that is a mapping, of which the entries are printed beside the other fields."""
     return field(metadata={BESIDE: True})
+
+
+def column(shown: Shown) -> Any:
+    """Return a field that a table of such records shows so."""
+    return field(metadata={COLUMN: shown})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -48,6 +55,12 @@ class Part:
             if holder is not None and entry.name not in given:
                 given[entry.name] = getattr(holder, entry.name)
         return cls(**given)
+
+    @classmethod
+    def as_table(cls, records: Iterable[Self]) -> Table:
+        """Return a table of such records, by the columns that its fields are."""
+        shown = (entry.metadata.get(COLUMN) for entry in fields(cls))  # type: ignore[arg-type]
+        return table_of(records, *shown)
 
 
 class Answer(Part):

@@ -14,7 +14,7 @@ from ..core.errors import InputError, Issue
 from ..core.processes import interruptible
 from ..core.text_files import read_text, write_text
 from ..core.text_tables import Shown, Table, number, table_of, words
-from .answers import Answer, Part
+from .answers import Answer, Part, column
 from .arguments import warn, wrote
 from .options import adder, argument, json_option, names_of, option
 from .progress import INTERRUPTED, counting
@@ -56,10 +56,10 @@ class ExperimentRun(Answer, kind="experiment-run"):
 class ReadyExperiment(Part):
     """An experiment that is ready to be run."""
 
-    name: str
-    cells: int
-    time_limit_s: float
-    description: str
+    name: str = column(words("name"))
+    cells: int = column(number("cells", form=","))
+    time_limit_s: float = column(number("time limit (s)", "time_limit_s", "g"))
+    description: str = column(words("what it is for", "description"))
 
 
 class ExperimentList(Answer, kind="experiment-list"):
@@ -69,13 +69,7 @@ class ExperimentList(Answer, kind="experiment-list"):
 
     def tables(self) -> Iterator[Table]:
         """Yield a row for each experiment."""
-        yield table_of(
-            self.experiments,
-            words("name"),
-            number("cells", form=","),
-            number("time limit (s)", "time_limit_s", "g"),
-            words("what it is for", "description"),
-        )
+        yield ReadyExperiment.as_table(self.experiments)
 
 
 class ExperimentResults(Answer, kind="experiment-results"):

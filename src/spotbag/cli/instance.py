@@ -9,14 +9,14 @@ import typer
 
 from ..core.errors import SpotbagError
 from ..core.text_tables import number, words
-from .answers import Answer, Part, Written
+from .answers import Answer, Part, Written, column
 from .arguments import check_output, check_outputs, load_instance, refuse_two_from_standard_input, warn, wrote
 from .instance_import import app as import_app
 from .instance_output import deliver_instance, out_option, to_file
 from .instance_types import prices_command, types_command
 from .options import adder, argument, instance_argument, json_option, names_of, option, seconds_option
 from .scenario_options import ScenarioOptions, notes_of
-from .tables import print_rows
+from .tables import print_rows, print_table
 
 if TYPE_CHECKING:
     from ..instances.clouds import Cloud
@@ -73,13 +73,13 @@ class Clouds(Answer, kind="clouds"):
 class ListedInstance(Part):
     """An instance of the library."""
 
-    name: str
-    tasks: int
-    entries: int
-    vm_types: int
-    deadline_s: int
-    memory_may_bind: bool
-    source: str
+    name: str = column(words("name"))
+    tasks: int = column(number("tasks", form=","))
+    entries: int = column(number("entries", form=","))
+    vm_types: int = column(number("VM types", "vm_types"))
+    deadline_s: int = column(number("deadline (s)", "deadline_s", ","))
+    memory_may_bind: bool = column(words("memory", lambda row: "may bind" if row.memory_may_bind else "never binds"))
+    source: str = column(words("source"))
 
 
 class InstanceList(Answer, kind="instance-list"):
@@ -91,16 +91,7 @@ class InstanceList(Answer, kind="instance-list"):
 
     def print_text(self) -> None:
         """Print a row for each instance, and the names of the rest."""
-        print_rows(
-            self.instances,
-            words("name"),
-            number("tasks", form=","),
-            number("entries", form=","),
-            number("VM types", "vm_types"),
-            number("deadline (s)", "deadline_s", ","),
-            words("memory", lambda row: "may bind" if row.memory_may_bind else "never binds"),
-            words("source"),
-        )
+        print_table(ListedInstance.as_table(self.instances))
         print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(self.streams)}")
         print(f"Hybrid platforms, for 'spotbag platform': {', '.join(self.platforms)}")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ..core.errors import SpotbagError
-from ..core.text_tables import Table, table_of, words
+from ..core.text_tables import Table, words
 from ..core.wording import near_names
-from .answers import Answer, Part
+from .answers import Answer, Part, column
 from .options import argument, json_option, names_of
 
 EXAMPLE = "Example:  spotbag schema solve"
@@ -18,9 +18,9 @@ EXAMPLE = "Example:  spotbag schema solve"
 class ListedSchema(Part):
     """A kind of output; what its records look like is printed by its name."""
 
-    kind: str
-    format: str
-    printed_by: str
+    kind: str = column(words("kind"))
+    format: str = column(words("format"))
+    printed_by: str = column(words("printed by", "printed_by"))
 
 
 class Schemas(Answer, kind="schemas"):
@@ -30,7 +30,7 @@ class Schemas(Answer, kind="schemas"):
 
     def tables(self) -> Iterator[Table]:
         """Yield a row for each kind."""
-        yield table_of(self.schemas, words("kind"), words("format"), words("printed by", "printed_by"))
+        yield ListedSchema.as_table(self.schemas)
 
 
 def schema_command(

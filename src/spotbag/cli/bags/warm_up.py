@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from ...core.errors import InputError, Issue
 from ...core.limits import stopped
 from ...core.processes import interruptible
-from ...core.text_tables import Table, number, table_of, words
+from ...core.text_tables import Table, number, words
 from ...core.wording import near_names
-from ..answers import Answer, Part
+from ..answers import Answer, Part, column
 from ..options import argument, json_option, names_of
 from ..progress import counting
 
@@ -23,8 +23,8 @@ PREPARED = ("solve", "replan", "replay")
 class WarmUpStep(Part):
     """A part of ``spotbag warm-up``, and how long it took."""
 
-    step: str
-    took_s: float
+    step: str = column(words("step"))
+    took_s: float = column(number("took (s)", "took_s", ".2f"))
 
 
 class WarmUp(Answer, kind="warm-up"):
@@ -36,7 +36,7 @@ class WarmUp(Answer, kind="warm-up"):
 
     def tables(self) -> Iterator[Table]:
         """Yield a row for each part."""
-        yield table_of(self.steps, words("step"), number("took (s)", "took_s", ".2f"))
+        yield WarmUpStep.as_table(self.steps)
 
 
 def warm_up_command(

@@ -13,9 +13,9 @@ import typer
 from ...core.errors import SpotbagError, show_value
 from ...core.processes import interruptible
 from ...core.text_files import source_name
-from ...core.text_tables import Table, number, table_of, words
+from ...core.text_tables import Table, number, words
 from ...core.wording import counted, near_names
-from ..answers import ABSENT, Answer, Mean, Part, beside
+from ..answers import ABSENT, Answer, Mean, Part, beside, column
 from ..arguments import check_output, names_in, print_stories, some, stories_of, warn, wrote
 from ..arrivals import OF_PLATFORMS, PlatformFileOptions, deliver_jobs
 from ..options import PLATFORMS, Only, argument, names_of, option
@@ -86,13 +86,13 @@ class PlatformAnswer(Answer, kind="platform-runs"):
 class ListedPlatform(Part):
     """A platform of the library."""
 
-    name: str
-    agents: int
-    dedicated: int
-    allocated: int
-    cloud: int
-    jobs: int
-    source: str
+    name: str = column(words("name"))
+    agents: int = column(number("agents", form=","))
+    dedicated: int = column(number("dedicated", form=","))
+    allocated: int = column(number("allocated", form=","))
+    cloud: int = column(number("clouds", "cloud", ","))
+    jobs: int = column(number("jobs", form=","))
+    source: str = column(words("source"))
 
 
 class PlatformList(Answer, kind="platform-list"):
@@ -102,9 +102,7 @@ class PlatformList(Answer, kind="platform-list"):
 
     def tables(self) -> Iterator[Table]:
         """Yield a row for each platform of the library."""
-        counts = ("agents", "dedicated", "allocated", "cloud", "jobs")
-        columns = (number("clouds" if name == "cloud" else name, name, ",") for name in counts)
-        yield table_of(self.platforms, words("name"), *columns, words("source"))
+        yield ListedPlatform.as_table(self.platforms)
 
 
 @dataclass(frozen=True, kw_only=True)

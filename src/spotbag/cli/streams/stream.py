@@ -12,9 +12,9 @@ import typer
 
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
-from ...core.text_tables import Shown, Table, number, table_of, words
+from ...core.text_tables import Shown, Table, number, words
 from ...core.wording import counted, listed
-from ..answers import Answer, Mean, Part, beside
+from ..answers import Answer, Mean, Part, beside, column
 from ..arguments import check_output, names_in, parse_options, print_stories, some, stories_of, warn, wrote
 from ..arrivals import OF_STREAMS, StreamFileOptions, deliver_jobs
 from ..options import STREAMS, Only, argument, names_of, option
@@ -87,14 +87,14 @@ class StreamAnswer(Answer, kind="stream-runs"):
 class ListedStream(Part):
     """A stream of the library."""
 
-    name: str
-    jobs: int
-    tasks: int
-    applications: int
-    vm_types: tuple[str, ...]
-    block_s: int
-    last_deadline_s: int
-    source: str
+    name: str = column(words("name"))
+    jobs: int = column(number("jobs", form=","))
+    tasks: int = column(number("tasks", form=","))
+    applications: int = column(number("applications", form=","))
+    vm_types: tuple[str, ...] = column(words("VM types", lambda row: ", ".join(row.vm_types)))
+    block_s: int = column(number("block (s)", "block_s", ","))
+    last_deadline_s: int = column(number("last deadline (s)", "last_deadline_s", ","))
+    source: str = column(words("source"))
 
 
 class StreamList(Answer, kind="stream-list"):
@@ -104,17 +104,7 @@ class StreamList(Answer, kind="stream-list"):
 
     def tables(self) -> Iterator[Table]:
         """Yield a row for each stream of the library."""
-        yield table_of(
-            self.streams,
-            words("name"),
-            number("jobs", form=","),
-            number("tasks", form=","),
-            number("applications", form=","),
-            words("VM types", lambda row: ", ".join(row.vm_types)),
-            number("block (s)", "block_s", ","),
-            number("last deadline (s)", "last_deadline_s", ","),
-            words("source"),
-        )
+        yield ListedStream.as_table(self.streams)
 
 
 @dataclass(frozen=True, kw_only=True)
