@@ -74,31 +74,79 @@ class NoPlan(Answer, kind="no-plan"):
 
 @dataclass(frozen=True)
 class _Days:
-    """The days to replay, and how."""
+    """The days to replay, of which plan, under which policies, and with which references beside them."""
 
+    plan: CheckedPlan
+    policies: Sequence[str]
+    references: Sequence[str]
     scenario: Scenario
     n_days: int
     seed: int
     workers: Workers
     cloud: Cloud
 
-    def replay(
-        self, plan: CheckedPlan, policies: Sequence[str], n_days: int, references: Sequence[str], **how: Any
-    ) -> Days:
-        """Replay days under all policies, and work out what they are compared with."""
+    def replay(self, policies: Sequence[str], n_days: int, **how: Any) -> Days:
+        """Replay days under policies, and work out what they are compared with."""
         from ...replay.bags.runs import replay_days
 
         return replay_days(
-            plan,
+            self.plan,
             policies,
             self.scenario,
             n_days,
             seed=self.seed,
             cloud=self.cloud,
-            bounds=CLAIRVOYANT in references,
-            hindsight=HINDSIGHT in references,
+            bounds=CLAIRVOYANT in self.references,
+            hindsight=HINDSIGHT in self.references,
             **how,
         )
+
+    def replay_all(self) -> Days:
+        """Replay all days, and say how many are done."""
+        from ...replay.bags.runs import without_loops
+
+        if slow := without_loops(self.plan, self.policies, self.n_days):
+            many = "so many take several times as long in Python"
+            warn([f"no compiled loop goes through days of {', '.join(slow)}: {many}"])
+        return replay_counted(
+            f"replaying {self.plan.instance.name}",
+            self.n_days,
+            lambda on_day: self.replay(self.policies, self.n_days, workers=self.workers, on_day=on_day),
+            "days",
+        )
+
+    def traces(self, day: int) -> list[Trace]:
+        """Return the trace of one day under each policy."""
+        from ...replay.bags.runs import trace_day
+
+        timeline, law = self.scenario.day(self.plan.instance, self.seed, day), self.scenario.law
+        return [trace_day(self.plan, name, timeline, cloud=self.cloud, day=day, law=law)[1] for name in self.policies]
+
+    def costs_of(self, day: int) -> dict[str, float | None]:
+        """Return the bound of a day, and the least cost found for it, those that are asked for."""
+        if not self.references:
+            return {}
+        days = self.replay(self.policies if HINDSIGHT in self.references else [], 1, first_day=day)
+        if days.interrupted:
+            raise KeyboardInterrupt
+        found = zip(REFERENCES, (*days.bounds_usd, *days.hindsight_usd), strict=True)
+        return {name: cost for name, cost in found if name in self.references}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayedOptions:
+    """Options of what is replayed: which plan, under which policies, on days of which scenario."""
+
+    plan: str | None = option("FILE", "The plan (JSON), or - for standard input; made if absent.")
+    policy: list[str] | None = policies_option(", ".join(_DEFAULT_POLICIES), BAG_POLICIES)
+    scenario: str | None = option(
+        "NAME",
+        "Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, vms/calm, vms/busy, vms/stormy, vms/shocks, "
+        "poisson, quiet, or a file: a day, a scenario, a trace of availability, a history of prices; if absent, "
+        "hads/sc4 on the papers' cloud, and else vms/shocks.",
+        short="-s",
+        completes=SCENARIOS,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,19 +166,13 @@ class DayOptions(RecordOptions):
                 "--day and --runs: use one or the other; a single day is described, several are averaged"
             )
 
-    def days(self, scenario: Scenario, schedule: Schedule, workers: Workers, clouds: CloudOptions) -> _Days:
-        """Return the days to replay; refuse, before any work is done, a scenario that does not suit the instance."""
-        scenario.day(schedule.instance, self.seed, 0)
-        warn(notes_of(scenario, schedule.instance))
+    def number_of_days(self, scenario: Scenario, instance: Instance) -> int:
+        """Return how many days to replay; refuse, before any work is done, a scenario that does not suit the bag."""
+        scenario.day(instance, self.seed, 0)
+        warn(notes_of(scenario, instance))
         if scenario.fixed and (self.runs or 1) > 1:
             warn([f"every day of {scenario.name} is the same: it is replayed once"])
-        return _Days(
-            scenario=scenario,
-            n_days=1 if scenario.fixed else self.runs or _DEFAULT_RUNS,
-            seed=self.seed,
-            workers=workers,
-            cloud=clouds.find(scenario.cloud, schedule.instance),
-        )
+        return 1 if scenario.fixed else self.runs or _DEFAULT_RUNS
 
     def write(self, traces: Sequence[Trace]) -> None:
         """Write the trace of a day, and a picture for each policy."""
@@ -152,16 +194,7 @@ def replay_command(
     changes: InstanceOptions,
     clouds: CloudOptions,
     planning: Annotated[MethodOptions, Only("method", "pairs", "time_limit", "target_gap", "threads", "initial")],
-    plan: str | None = option("FILE", "The plan (JSON), or - for standard input; made if absent."),
-    policy: list[str] | None = policies_option(", ".join(_DEFAULT_POLICIES), BAG_POLICIES),
-    scenario: str | None = option(
-        "NAME",
-        "Where the days come from: hads/sc1 to sc7, burst-hads/sc1 to sc5, vms/calm, vms/busy, vms/stormy, vms/shocks, "
-        "poisson, quiet, or a file: a day, a scenario, a trace of availability, a history of prices; if absent, "
-        "hads/sc4 on the papers' cloud, and else vms/shocks.",
-        short="-s",
-        completes=SCENARIOS,
-    ),
+    asked: ReplayedOptions,
     scenarios: ScenarioOptions,
     options: Annotated[DayOptions, Only("runs", "seed", "day", "workers", "dask", "trace", "gantt", "as_json")],
 ) -> None:
@@ -208,46 +241,66 @@ def replay_command(
 
     Exit code 0: done; 1: no feasible plan; 2: bad input; 130: interrupted, after showing the days so far.
     """  # noqa: D301 (the control character keeps the lines of the paragraph)
+    _replay(options.executor(context), instance, changes, clouds, planning, asked, scenarios, options)
+
+
+def _replay(
+    workers: Workers,
+    instance: str,
+    changes: InstanceOptions,
+    clouds: CloudOptions,
+    planning: MethodOptions,
+    asked: ReplayedOptions,
+    scenarios: ScenarioOptions,
+    options: DayOptions,
+) -> None:
+    """Read or make the plan, replay it, and show what became of it."""
     from ...replay.bags.policies import KIND
 
-    names = KIND.full_names(names_in(policy or _DEFAULT_POLICIES), REFERENCES)
+    names = KIND.full_names(names_in(asked.policy or _DEFAULT_POLICIES), REFERENCES)
     replayed = [name for name in names if name not in REFERENCES]
     references = [name for name in REFERENCES if name in names]
-    workers, day, as_json = options.executor(context), options.day, options.as_json
+    day, as_json = options.day, options.as_json
     one_day = day is not None or options.recorded
     if one_day and not replayed:
         raise SpotbagError(f"{references[0]} is no policy and has no day to look at; name a policy as well")
-    refuse_two_from_standard_input(instance, plan, planning.initial, scenario)
-    options.check_files(instance, plan, planning.initial, scenario)
-    if plan is not None and (given := given_options(planning)):
+    sources = instance, asked.plan, planning.initial, asked.scenario
+    refuse_two_from_standard_input(*sources)
+    options.check_files(*sources)
+    if asked.plan is not None and (given := given_options(planning)):
         raise SpotbagError(f"--plan and {next(iter(given.values()))}: give one of them; the plan is read, or made")
     options.check_number()
-    days_from = None if scenario is None else scenarios.find(scenario)
+    days_from = None if asked.scenario is None else scenarios.find(asked.scenario)
     problem = changes.load(instance, zone_of_days=True)
     if days_from is None:  # whole types as in the papers, or VM by VM on today's clouds
         cloud = clouds.cloud or problem.cloud or "papers"
         days_from = scenarios.find("hads/sc4" if cloud == "papers" else "vms/shocks")
-    checked, maker, interrupted = _plan(problem, plan, planning)
+    checked, maker, interrupted = _plan(problem, asked.plan, planning)
     if checked is None or interrupted:
         reason = "interrupted while planning: nothing was replayed" if interrupted else maker
         _print_no_plan(problem, reason, as_json, interrupted=interrupted)
         raise typer.Exit(INTERRUPTED if interrupted else NO_FEASIBLE_PLAN)
-    wanted = options.days(days_from, checked.schedule, workers, clouds)
-    if policy is None:
-        replayed = _without_impossible_baseline(replayed, checked.schedule)
+    plan = checked.schedule
+    n_days, cloud_of_days = (
+        options.number_of_days(days_from, plan.instance),
+        clouds.find(days_from.cloud, plan.instance),
+    )
+    if asked.policy is None:
+        replayed = _without_impossible_baseline(replayed, plan)
+    found = clouds.find(days_from.cloud, plan.instance)
+    wanted = _Days(checked, replayed, references, days_from, n_days, options.seed, workers, found)
     if one_day:
-        traces = _traces(checked, replayed, wanted, day or 0)
+        traces = wanted.traces(day or 0)
         options.write(traces)
         if day is not None:
-            _print_day(traces, _of_day(checked, replayed, wanted, day, references), as_json)
+            _print_day(traces, wanted.costs_of(day), as_json)
             return
     with interruptible():  # from here on there is an answer, which a signal asks for
-        days = _replay(checked, replayed, wanted, references)
+        days = wanted.replay_all()
         if as_json:
-            replay_answer(checked.schedule, maker, days, days_from.name, options.seed).print_json()
+            replay_answer(plan, maker, days, days_from.name, options.seed).print_json()
         elif days.n_runs:
-            title = f"{problem.name}: {maker}"
-            print_summary(title, checked.schedule, days, days_from.name, options.seed, references)
+            print_summary(f"{problem.name}: {maker}", plan, days, days_from.name, options.seed, references)
 
 
 def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: bool = False) -> None:
@@ -257,20 +310,6 @@ def _print_no_plan(problem: Instance, reason: str, as_json: bool, interrupted: b
         warn([reason])
     else:
         print(reason)
-
-
-def _replay(plan: CheckedPlan, policies: Sequence[str], wanted: _Days, references: Sequence[str]) -> Days:
-    """Replay all days, and say how many are done."""
-    from ...replay.bags.runs import without_loops
-
-    if slow := without_loops(plan, policies, wanted.n_days):
-        warn([f"no compiled loop goes through days of {', '.join(slow)}: so many take several times as long in Python"])
-    return replay_counted(
-        f"replaying {plan.instance.name}",
-        wanted.n_days,
-        lambda on_day: wanted.replay(plan, policies, wanted.n_days, references, workers=wanted.workers, on_day=on_day),
-        "days",
-    )
 
 
 def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> list[str]:
@@ -326,31 +365,6 @@ def _read_plan(problem: Instance, path: str) -> CheckedPlan:
         )
         warn([f"the plan is not feasible here: {report.violations[0]}{more}"])
     return with_verdict(schedule, report.violations)
-
-
-# --------------------------------------------------------------------- one day
-
-
-def _traces(plan: CheckedPlan, policies: Sequence[str], wanted: _Days, day: int) -> list[Trace]:
-    """Trace of one day under each policy."""
-    from ...replay.bags.runs import trace_day
-
-    timeline = wanted.scenario.day(plan.instance, wanted.seed, day)
-    law = wanted.scenario.law
-    return [trace_day(plan, name, timeline, cloud=wanted.cloud, day=day, law=law)[1] for name in policies]
-
-
-def _of_day(
-    plan: CheckedPlan, policies: Sequence[str], wanted: _Days, day: int, references: Sequence[str]
-) -> dict[str, float | None]:
-    """Bound of a day, and the least cost found for it, those that are asked for."""
-    if not references:
-        return {}
-    days = wanted.replay(plan, policies if HINDSIGHT in references else [], 1, references, first_day=day)
-    if days.interrupted:
-        raise KeyboardInterrupt
-    found = zip(REFERENCES, (*days.bounds_usd, *days.hindsight_usd), strict=True)
-    return {name: cost for name, cost in found if name in references}
 
 
 def _print_day(traces: Sequence[Trace], references: Mapping[str, float | None], as_json: bool) -> None:
