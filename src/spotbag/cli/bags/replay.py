@@ -281,10 +281,7 @@ def _replay(
         _print_no_plan(problem, reason, as_json, interrupted=interrupted)
         raise typer.Exit(INTERRUPTED if interrupted else NO_FEASIBLE_PLAN)
     plan = checked.schedule
-    n_days, cloud_of_days = (
-        options.number_of_days(days_from, plan.instance),
-        clouds.find(days_from.cloud, plan.instance),
-    )
+    n_days = options.number_of_days(days_from, plan.instance)
     if asked.policy is None:
         replayed = _without_impossible_baseline(replayed, plan)
     found = clouds.find(days_from.cloud, plan.instance)
