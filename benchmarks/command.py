@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from spotbag.cli.answers import Answer, Part, beside, print_object
-from spotbag.cli.arguments import check_output, warn, wrote
+from spotbag.cli.arguments import check_output
 from spotbag.cli.bench import app
+from spotbag.cli.console import INTERRUPTED, beside_the_answer, warn, wrote
 from spotbag.cli.options import adder, duration_option, json_option, option
-from spotbag.cli.progress import INTERRUPTED, beside_the_answer
 from spotbag.cli.runs import WorkerOptions
 from spotbag.core.errors import SpotbagError
 from spotbag.core.limits import LimitReached

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from spotbag.cli.tables import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
+from spotbag.cli.console import WIDTH_ELSEWHERE, print_table, seconds, terminal_width
 from spotbag.core.text_tables import Column, Table, number, table_of, words
 from spotbag.core.wording import printable, shortened
 

@@ -134,8 +134,7 @@ def _printed(command: str) -> str:
     Late plans, and what is judged and not right, are shown as well.
     """
     from spotbag.cli import main
-    from spotbag.cli.progress import LATE, NOT_CORRECT
-    from spotbag.cli.tables import repeatable_tables
+    from spotbag.cli.console import LATE, NOT_CORRECT, repeatable_tables
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), repeatable_tables():

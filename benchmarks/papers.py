@@ -7,7 +7,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from spotbag.cli.progress import counting
+from spotbag.cli.console import counting
 from spotbag.core.errors import InputError, Issue
 
 if TYPE_CHECKING:

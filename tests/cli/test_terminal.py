@@ -17,8 +17,7 @@ from rich.progress_bar import ProgressBar
 
 import spotbag
 from spotbag.cli import main
-from spotbag.cli.progress import busy, counting, points_found, progress
-from spotbag.cli.tables import print_table
+from spotbag.cli.console import busy, counting, points_found, print_table, progress
 from spotbag.core.errors import SpotbagError
 from spotbag.core.text_tables import Column, Table
 from spotbag.core.wording import printable, printable_line
@@ -143,10 +142,10 @@ def test_a_bar_of_a_time_limit_follows_the_time(terminal: Terminal, monkeypatch:
     assert set(moved) == {(5.0, 10.0), (4.0, 4.0)}
 
 
-def test_only_progress_and_tables_print_by_rich() -> None:
+def test_only_the_console_prints_by_rich() -> None:
     commands = Path(main.__code__.co_filename).parent
     users = {path.stem for path in commands.rglob("*.py") if re.search(r"(from|import) rich\b", path.read_text())}
-    assert users == {"progress", "tables"}
+    assert users == {"console"}
 
 
 def hostile_files() -> list[list[str]]:

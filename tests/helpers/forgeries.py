@@ -25,7 +25,7 @@ import numpy as np
 from spotbag.audits.auditor import audit
 from spotbag.audits.facts import AuditReport
 from spotbag.audits.given import Given
-from spotbag.cli.tables import print_table
+from spotbag.cli.console import print_table
 from spotbag.core.errors import InputError
 from spotbag.core.text_tables import Column, Table
 from spotbag.instances.instance import Instance

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from types import FrameType
 from typing import Any, TextIO, cast
 
-from .progress import BAD_INPUT, INTERRUPTED
+from .console import BAD_INPUT, INTERRUPTED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

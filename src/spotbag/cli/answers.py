@@ -18,9 +18,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
 
 from ..core.text_tables import table_of
+from .arguments import to_file
+from .console import print_table, seconds, wrote
 
 if TYPE_CHECKING:
+    from ..core.records import WholeDocument
     from ..core.text_tables import Shown, Table
+    from ..instances.instance import Instance
 
 _ANSWERS: dict[str, type[Answer]] = {}
 
@@ -87,8 +91,6 @@ class Answer(Part):
 
     def print_text(self) -> None:
         """Print the answer as tables, and what else is said."""
-        from .tables import print_table
-
         for table in self.tables():
             print_table(table)
 
@@ -180,6 +182,25 @@ class Written(Answer, kind="written"):
     deadline_s: int = ABSENT
     d_spot_s: int | None = ABSENT
     warnings: tuple[str, ...] = ABSENT
+
+
+def deliver(made: WholeDocument, out: str | None, as_json: bool, about: str, **said: Any) -> None:
+    """Write a document that a command has made to a file, and say so, or print it."""
+    path = to_file(out)
+    if path is None:
+        print(made.to_text(), end="")
+        return
+    made.write(path)
+    if as_json:
+        Written(written=(path,), **said).print_json()
+    wrote(path, about)
+
+
+def deliver_instance(instance: Instance, out: str | None, as_json: bool, warnings: Sequence[str] = ()) -> None:
+    """Write an instance to a file and say so, or print it."""
+    about = f"{instance.name}, {instance.n_tasks:,} tasks, deadline {seconds(instance.deadline_s)} s"
+    said = {"tasks": instance.n_tasks, "deadline_s": instance.deadline_s, "d_spot_s": instance.d_spot_s}
+    deliver(instance, out, as_json, about, instance=instance.name, **said, warnings=tuple(warnings))
 
 
 class Served(Answer, kind="serve"):

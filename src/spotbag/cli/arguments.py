@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from ..core.errors import InputError, Issue, SpotbagError, show_value
 from ..core.text_files import STANDARD_INPUT, ReadFile, is_readable_file, read_once, read_text, source_name
 from ..core.wording import close_names
+from .console import warn
 from .options import METHODS, amount_option, duration_option, given_options, names_of, option, seconds_option
-from .tables import terminal_width
 
 if TYPE_CHECKING:
     from ..instances.bags.imported import Asked, Imported
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..instances.table_formats import LogFormat
     from ..schedules.documents import Lateness, Survival
     from ..schedules.schedule import Schedule
-    from ..traces.trace import Trace
 
 
 StrPath: TypeAlias = "str | os.PathLike[str]"
@@ -607,17 +606,6 @@ def is_path(argument: StrPath, names: Sequence[str]) -> bool:
     )
 
 
-def warn(messages: Iterable[str]) -> None:
-    """Print warnings on standard error."""
-    for message in messages:
-        print(f"warning: {message}", file=sys.stderr)
-
-
-def wrote(path: str, what: str = "") -> None:
-    """Say on standard error that a file is written, and what it is."""
-    print(f"wrote {path}{f': {what}' if what else ''}", file=sys.stderr)
-
-
 def print_plan(
     schedule: Schedule, method: str | None, survival: Survival | None = None, late: Lateness | None = None
 ) -> None:
@@ -628,25 +616,6 @@ def print_plan(
         sys.stdout.write(piece)
 
 
-def stories_of(traces: Iterable[Trace]) -> list[list[str]]:
-    """Return the events of replays, line by line."""
-    from ..traces.stories import describe_trace
-
-    return [list(describe_trace(trace)) for trace in traces]
-
-
-def print_stories(stories: Iterable[Iterable[str]]) -> None:
-    """Print the events of replays; on a terminal, a line goes on below the words of the first, not below the times."""
-    from textwrap import fill
-
-    width = terminal_width()
-    for index, story in enumerate(stories):
-        if index:
-            print()
-        for line in story:
-            print(fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False) if width else line)
-
-
 def check_pictures(*paths: str | None) -> None:
     """Refuse, before any work is done, names of pictures, where there are any, that are of no known format."""
     for path in paths:
@@ -654,6 +623,11 @@ def check_pictures(*paths: str | None) -> None:
             from ..charts.picture_files import picture_format
 
             picture_format(path)
+
+
+def to_file(out: str | None) -> str | None:
+    """Return the file that an output goes to; None for standard output."""
+    return None if out == "-" else out
 
 
 def check_output(path: str | None, *others: str | None) -> None:

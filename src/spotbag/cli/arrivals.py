@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from ..core.errors import SpotbagError
 from ..core.text_files import read_text, source_name
 from ..core.wording import counted
-from .arguments import CsvOptions, is_path, load_platform, load_stream, names_in, warn
-from .instance_output import deliver
+from .answers import deliver
+from .arguments import CsvOptions, is_path, load_platform, load_stream, names_in
+from .console import warn
 from .options import Only, amount_option, duration_option, given_options, option, seconds_option
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from ..core.text_tables import number, words
 from ..core.wording import counted
 from .answers import ABSENT, Answer, Part
 from .arguments import load_instance, load_platform, load_stream
+from .console import NOT_CORRECT, busy, print_rows
 from .options import argument, json_option, option
-from .progress import NOT_CORRECT, busy
-from .tables import print_rows
 
 if TYPE_CHECKING:
     from ..audits.facts import AuditReport, Violation

@@ -15,11 +15,9 @@ from ..core.processes import interruptible
 from ..core.text_files import read_text, write_text
 from ..core.text_tables import Shown, Table, number, table_of, words
 from .answers import Answer, Part, column
-from .arguments import warn, wrote
+from .console import INTERRUPTED, counting, print_rows, print_table, warn, wrote
 from .options import adder, argument, json_option, names_of, option
-from .progress import INTERRUPTED, counting
 from .runs import WorkerOptions
-from .tables import print_rows, print_table
 
 if TYPE_CHECKING:
     from ..core.statistics import Estimate

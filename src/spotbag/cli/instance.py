@@ -9,14 +9,13 @@ import typer
 
 from ..core.errors import SpotbagError
 from ..core.text_tables import number, words
-from .answers import Answer, Part, Written, column
-from .arguments import check_output, check_outputs, load_instance, refuse_two_from_standard_input, warn, wrote
+from .answers import Answer, Part, Written, column, deliver_instance
+from .arguments import check_output, check_outputs, load_instance, refuse_two_from_standard_input, to_file
+from .console import print_rows, print_table, warn, wrote
 from .instance_import import app as import_app
-from .instance_output import deliver_instance, out_option, to_file
 from .instance_types import prices_command, types_command
-from .options import adder, argument, instance_argument, json_option, names_of, option, seconds_option
+from .options import adder, argument, instance_argument, json_option, names_of, option, out_option, seconds_option
 from .scenario_options import ScenarioOptions, notes_of
-from .tables import print_rows, print_table
 
 if TYPE_CHECKING:
     from ..instances.clouds import Cloud

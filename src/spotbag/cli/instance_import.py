@@ -12,10 +12,11 @@ from typer.core import TyperGroup
 from ..core.errors import SpotbagError
 from ..core.text_files import read_text, source_name
 from ..instances.table_formats import FORMATS
-from .arguments import CsvOptions, TaskFileOptions, check_output, check_outputs, warn, wrote
+from .answers import deliver_instance
+from .arguments import CsvOptions, TaskFileOptions, check_output, check_outputs, to_file
 from .arrivals import OF_PLATFORMS, OF_STREAMS, JobOptions, PlatformFileOptions, StreamFileOptions, deliver_jobs
-from .instance_output import deliver_instance, out_option, to_file
-from .options import adder, argument, json_option, option, seconds_option
+from .console import warn, wrote
+from .options import adder, argument, json_option, option, out_option, seconds_option
 
 if TYPE_CHECKING:
     from ..instances.bags.imported import Asked, Imported

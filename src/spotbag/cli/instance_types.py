@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..core.errors import SpotbagError
 from ..core.text_tables import Shown, number, table_of, words
-from .answers import ABSENT, Answer, Part
-from .arguments import check_output, names_in, warn
-from .instance_output import deliver, to_file
+from .answers import ABSENT, Answer, Part, deliver
+from .arguments import check_output, names_in, to_file
+from .console import print_table, warn
 from .options import duration_option, json_option, option
-from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

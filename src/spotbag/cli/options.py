@@ -91,6 +91,7 @@ plan_gantt_option = partial(option, "FILE", "Draw the plan: .png, .svg, .pdf or 
 plan_out_option = partial(
     option, "FILE", "Write the plan: .json, .csv (a row for each task), or - for standard output."
 )
+out_option = partial(option, "FILE", "Where to write the instance; standard output if absent or -.")
 state_option = partial(
     option, "STATE", "What has happened so far (JSON): the plan is for what that leaves of the instance."
 )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import SpotbagError, input_error
 from ..core.text_files import read_text, source_name, write_bytes
-from .arguments import InstanceOptions, check_output, refuse_two_from_standard_input, warn, wrote
+from .arguments import InstanceOptions, check_output, refuse_two_from_standard_input
+from .console import busy, warn, wrote
 from .options import argument, option, state_option
-from .progress import busy
 
 if TYPE_CHECKING:
     from ..reports.page import Report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,9 +12,9 @@ import typer
 from ..core.errors import SpotbagError
 from ..core.text_tables import Shown, number
 from .answers import Part
-from .arguments import check_outputs, check_pictures, warn
+from .arguments import check_outputs, check_pictures
+from .console import busy, counting, terminal_width, warn
 from .options import json_option, option
-from .progress import busy, counting
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -147,6 +147,25 @@ class RunOptions(RecordOptions):
 
 
 # ------------------------------------------------------------------------- reports
+
+
+def stories_of(traces: Iterable[Trace]) -> list[list[str]]:
+    """Return the events of replays, line by line."""
+    from ..traces.stories import describe_trace
+
+    return [list(describe_trace(trace)) for trace in traces]
+
+
+def print_stories(stories: Iterable[Iterable[str]]) -> None:
+    """Print the events of replays; on a terminal, a line goes on below the words of the first, not below the times."""
+    from textwrap import fill
+
+    width = terminal_width()
+    for index, story in enumerate(stories):
+        if index:
+            print()
+        for line in story:
+            print(fill(line, width, subsequent_indent=" " * 13, break_on_hyphens=False) if width else line)
 
 
 class ReplayedRun(Part):

@@ -12,10 +12,9 @@ from ..core.text_files import write_text
 from ..core.text_tables import Table, number, table_of, words
 from ..core.wording import counted
 from .answers import Answer, Part, Written
-from .arguments import check_output, warn, wrote
+from .arguments import check_output
+from .console import NOT_CORRECT, print_rows, warn, wrote
 from .options import adder, argument, json_option, names_of, option
-from .progress import NOT_CORRECT
-from .tables import print_rows
 
 if TYPE_CHECKING:
     from ..experiments.bags.rankings import Ranking

@@ -64,7 +64,7 @@ def test_what_if_there_were_more_tasks_or_more_time(shell: Shell) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 84, 90, 100, 120])
 def test_nothing_is_cut_off_in_a_narrow_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    monkeypatch.setattr("spotbag.cli.tables.terminal_width", lambda: width)
+    monkeypatch.setattr("spotbag.cli.console.terminal_width", lambda: width)
     out = shell.run("size", "thai/table2", "--job", "j6", "--tasks", "700", "--deadline", "1500")
     words = out.split()
     assert words.count("0.2190") == words.count("4.3800") == words.count("0.4380") == 1

@@ -12,9 +12,9 @@ from ...core.errors import SpotbagError
 from ...core.processes import interruptible
 from ...core.text_tables import Table, number, table_of, words
 from ..answers import Answer, Part
-from ..arguments import MethodOptions, check_output, warn
+from ..arguments import MethodOptions, check_output
+from ..console import NO_FEASIBLE_PLAN, busy, warn
 from ..options import Only, argument, given_options, json_option, option
-from ..progress import NO_FEASIBLE_PLAN, busy
 
 if TYPE_CHECKING:
     from ...experiments.bags.best_known import Update

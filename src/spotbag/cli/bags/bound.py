@@ -10,10 +10,9 @@ import typer
 
 from ...core.text_tables import number, words
 from ..answers import Answer, Part
-from ..arguments import InstanceOptions, MethodOptions, warn
+from ..arguments import InstanceOptions, MethodOptions
+from ..console import NO_FEASIBLE_PLAN, print_rows, seconds, warn
 from ..options import Only, instance_argument, json_option
-from ..progress import NO_FEASIBLE_PLAN
-from ..tables import print_rows, seconds
 
 if TYPE_CHECKING:
     from ...bounds.bags.lower_bounds import LowerBound

@@ -11,10 +11,9 @@ import typer
 from ...core.text_tables import Column, Table
 from ...core.wording import counted
 from ..answers import Answer
-from ..arguments import InstanceOptions, refuse_two_from_standard_input, warn
+from ..arguments import InstanceOptions, refuse_two_from_standard_input
+from ..console import LATE, NO_FEASIBLE_PLAN, print_table, seconds, warn
 from ..options import argument, instance_argument, json_option, late_option, state_option
-from ..progress import LATE, NO_FEASIBLE_PLAN
-from ..tables import print_table, seconds
 
 if TYPE_CHECKING:
     from ...audits.bags.plan import CheckReport

@@ -19,11 +19,10 @@ from ...core.text_files import write_text
 from ...core.text_tables import number, table_of, words
 from ...core.wording import counted
 from ..answers import Answer
-from ..arguments import InstanceOptions, MethodOptions, check_output, warn, wrote
+from ..arguments import InstanceOptions, MethodOptions, check_output
+from ..console import NO_FEASIBLE_PLAN, counting, narrow_terminal, print_table, seconds, warn, wrote
 from ..options import INSTANCES, Only, argument, json_option, option
-from ..progress import NO_FEASIBLE_PLAN, counting
 from ..runs import WorkerOptions
-from ..tables import narrow_terminal, print_table, seconds
 from .planning import VERDICTS
 
 if TYPE_CHECKING:

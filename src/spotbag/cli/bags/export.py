@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from ...core.errors import SpotbagError
 from ...core.text_tables import number, words
 from ..answers import Answer, Part
-from ..arguments import InstanceOptions, refuse_two_from_standard_input, warn, wrote
+from ..arguments import InstanceOptions, refuse_two_from_standard_input
+from ..console import print_rows, seconds, warn, wrote
 from ..options import argument, json_option, option, state_option
-from ..tables import print_rows, seconds
 from .planning import schedule_or_none
 
 if TYPE_CHECKING:

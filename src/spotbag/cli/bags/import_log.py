@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Literal
 from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import listed
 from ..answers import Answer, Part
-from ..arguments import InstanceOptions, check_outputs, check_pictures, names_in, refuse_two_from_standard_input, wrote
+from ..arguments import InstanceOptions, check_outputs, check_pictures, names_in, refuse_two_from_standard_input
+from ..console import beside_the_answer, busy, print_table, seconds, wrote
 from ..options import argument, instance_argument, json_option, option, state_option
-from ..progress import beside_the_answer, busy
-from ..tables import print_table, seconds
 from .planning import schedule_by_instance
 
 if TYPE_CHECKING:

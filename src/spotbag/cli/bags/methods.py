@@ -6,9 +6,9 @@ from typing import Any
 
 from ...core.text_tables import Column, Table, words
 from ..answers import Answer, Part
+from ..console import print_rows, print_table
 from ..options import METHODS as METHOD_NAMES
 from ..options import argument, json_option
-from ..tables import print_rows, print_table
 
 EXAMPLE = "Example:  spotbag methods search"
 

@@ -17,10 +17,9 @@ from ...core.text_files import write_text
 from ...core.text_tables import number, words
 from ...core.wording import counted
 from ..answers import ABSENT, Answer, Part
-from ..arguments import InstanceOptions, MethodOptions, check_outputs, check_pictures, warn, wrote
+from ..arguments import InstanceOptions, MethodOptions, check_outputs, check_pictures
+from ..console import NO_FEASIBLE_PLAN, beside_the_answer, busy, points_found, print_rows, seconds, warn, wrote
 from ..options import Only, instance_argument, json_option, option
-from ..progress import NO_FEASIBLE_PLAN, beside_the_answer, busy, points_found
-from ..tables import print_rows, seconds
 from .planning import VERDICTS
 
 if TYPE_CHECKING:

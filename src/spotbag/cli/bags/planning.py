@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import input_error
 from ..arguments import InstanceOptions, MethodOptions
-from ..progress import progress
-from ..tables import seconds
+from ..console import progress, seconds
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance

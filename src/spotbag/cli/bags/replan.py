@@ -10,7 +10,8 @@ from ...core.errors import input_error
 from ...core.processes import interruptible
 from ...core.text_files import source_name
 from ..answers import Part
-from ..arguments import STANDARD_OUTPUT, InstanceOptions, MethodOptions, warn
+from ..arguments import STANDARD_OUTPUT, InstanceOptions, MethodOptions
+from ..console import busy, warn
 from ..options import (
     Only,
     argument,
@@ -22,7 +23,6 @@ from ..options import (
     plan_gantt_option,
     plan_out_option,
 )
-from ..progress import busy
 from .solve import PlanFiles, Planned, exit_by_status, print_result
 
 if TYPE_CHECKING:

@@ -13,19 +13,10 @@ from ...core.errors import SpotbagError
 from ...core.processes import interruptible
 from ...core.text_files import source_name
 from ..answers import Answer, Part
-from ..arguments import (
-    InstanceOptions,
-    MethodOptions,
-    names_in,
-    print_stories,
-    refuse_two_from_standard_input,
-    stories_of,
-    warn,
-    wrote,
-)
+from ..arguments import InstanceOptions, MethodOptions, names_in, refuse_two_from_standard_input
+from ..console import INTERRUPTED, NO_FEASIBLE_PLAN, warn, wrote
 from ..options import Only, given_options, instance_argument, option
-from ..progress import INTERRUPTED, NO_FEASIBLE_PLAN
-from ..runs import RecordOptions, policies_option, replay_counted
+from ..runs import RecordOptions, policies_option, print_stories, replay_counted, stories_of
 from ..scenario_options import BAG_POLICIES, SCENARIOS, CloudOptions, ScenarioOptions, notes_of
 from .replay_report import CLAIRVOYANT, HINDSIGHT, REFERENCES, print_summary, replay_answer
 

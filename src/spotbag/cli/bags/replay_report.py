@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...core.text_tables import Column, Table, number, words
 from ...core.wording import counted
 from ..answers import Answer, Mean, Part, beside
+from ..console import print_rows, print_table, seconds, terminal_width
 from ..runs import by_policy, fields_except, mean_cell
-from ..tables import print_rows, print_table, seconds, terminal_width
 
 if TYPE_CHECKING:
     from ...instances.clouds import Cloud, InterruptionKind
@@ -131,7 +131,7 @@ def print_summary(
 
 def _side_by_side(table: Table) -> Iterator[Table]:
     """Divide a table into as many as a narrow terminal needs, each with the headings of the rows."""
-    from ..tables import least_width
+    from ..console import least_width
 
     width = terminal_width()
     first, end = 1, len(table.columns)

@@ -18,12 +18,9 @@ from ..arguments import (
     is_path,
     print_plan,
     refuse_two_from_standard_input,
-    warn,
-    wrote,
 )
+from ..console import busy, print_rows, print_table, seconds, warn, wrote
 from ..options import INSTANCES, argument, json_option, option, plan_gantt_option, state_option
-from ..progress import busy
-from ..tables import print_rows, print_table, seconds
 from .planning import d_spot_text, schedule_or_none
 from .solve import print_rented
 

@@ -24,14 +24,22 @@ from ..arguments import (
     check_pictures,
     print_plan,
     refuse_two_from_standard_input,
+)
+from ..console import (
+    LATE,
+    NO_FEASIBLE_PLAN,
+    beside_the_answer,
+    busy,
+    counting,
+    print_rows,
+    print_table,
+    seconds,
     warn,
     wrote,
 )
 from ..options import given_options, instance_argument, json_option, option, plan_gantt_option, plan_out_option
-from ..progress import LATE, NO_FEASIBLE_PLAN, beside_the_answer, busy, counting
 from ..runs import mean, mean_cell
 from ..scenario_options import USUAL_DAYS, USUAL_POLICY, DaysToComeOptions, ScenarioOptions, notes_of
-from ..tables import print_rows, print_table, seconds
 from .planning import d_spot_text, plan_by
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from ...core.processes import interruptible
 from ...core.text_tables import Table, number, words
 from ...core.wording import near_names
 from ..answers import Answer, Part, column
+from ..console import counting
 from ..options import argument, json_option, names_of
-from ..progress import counting
 
 EXAMPLE = "Example, in the image of a container:  RUN spotbag warm-up solve replan"
 

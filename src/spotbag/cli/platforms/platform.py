@@ -16,10 +16,10 @@ from ...core.text_files import source_name
 from ...core.text_tables import Table, number, words
 from ...core.wording import counted, near_names
 from ..answers import ABSENT, Answer, Mean, Part, beside, column
-from ..arguments import check_output, names_in, print_stories, some, stories_of, warn, wrote
+from ..arguments import check_output, names_in, some
 from ..arrivals import OF_PLATFORMS, PlatformFileOptions, deliver_jobs
+from ..console import BAD_INPUT, counting, print_rows, seconds, warn, wrote
 from ..options import PLATFORMS, Only, argument, names_of, option
-from ..progress import BAD_INPUT, counting
 from ..runs import (
     DEFAULT_RUNS,
     ReplayedRun,
@@ -28,11 +28,12 @@ from ..runs import (
     mean,
     policies_option,
     print_heading,
+    print_stories,
     replay_counted,
     runs_option,
+    stories_of,
     worst_of_each,
 )
-from ..tables import print_rows, seconds
 
 if TYPE_CHECKING:
     from ...core.statistics import Estimate

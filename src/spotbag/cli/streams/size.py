@@ -12,10 +12,9 @@ from ...core.processes import interruptible
 from ...core.text_tables import number, table_of, words
 from ...core.wording import counted
 from ..answers import Answer, Part
-from ..arguments import load_stream, warn
+from ..arguments import load_stream
+from ..console import NO_FEASIBLE_PLAN, print_rows, print_table, seconds, warn
 from ..options import STREAMS, argument, json_option, option, seconds_option
-from ..progress import NO_FEASIBLE_PLAN
-from ..tables import print_rows, print_table, seconds
 
 if TYPE_CHECKING:
     from ...instances.streams.entries import Job

@@ -15,10 +15,10 @@ from ...core.processes import interruptible
 from ...core.text_tables import Shown, Table, number, words
 from ...core.wording import counted, listed
 from ..answers import Answer, Mean, Part, beside, column
-from ..arguments import check_output, names_in, parse_options, print_stories, some, stories_of, warn, wrote
+from ..arguments import check_output, names_in, parse_options, some
 from ..arrivals import OF_STREAMS, StreamFileOptions, deliver_jobs
+from ..console import beside_the_answer, print_rows, seconds, warn, wrote
 from ..options import STREAMS, Only, argument, names_of, option
-from ..progress import beside_the_answer
 from ..runs import (
     DEFAULT_RUNS,
     ReplayedRun,
@@ -29,11 +29,12 @@ from ..runs import (
     mean_cell,
     policies_option,
     print_heading,
+    print_stories,
     replay_counted,
     runs_option,
+    stories_of,
     worst_of_each,
 )
-from ..tables import print_rows, seconds
 
 if TYPE_CHECKING:
     from ...core.workers import Workers

@@ -1,0 +1,316 @@
+"""What commands say beside their answers: warnings, tables, exit codes, and the progress of long work."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table as ConsoleTable
+from rich.text import Text
+
+from ..core.text_tables import table_of
+from ..core.wording import counted, printable, printable_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import ConsoleOptions
+    from rich.containers import Lines
+    from rich.progress import ProgressColumn, Task
+    from rich.progress_bar import ProgressBar
+
+    from ..core.text_tables import Shown, Table
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Print warnings on standard error."""
+    for message in messages:
+        print(f"warning: {message}", file=sys.stderr)
+
+
+def wrote(path: str, what: str = "") -> None:
+    """Say on standard error that a file is written, and what it is."""
+    print(f"wrote {path}{f': {what}' if what else ''}", file=sys.stderr)
+
+
+# ------------------------------------------------------------------------- tables
+
+_LONGEST_WORD = 24
+
+
+def print_in_width(table: Table, width: int | None, otherwise: int, tight: bool) -> None:
+    """Print a table on a terminal of a width, or in another width where there is no terminal."""
+    laid_out = _console_table(table, tight)
+    console = Console(highlight=False, width=width or otherwise)
+    wanted = _measured(laid_out)
+    if width is not None or wanted.maximum > otherwise:
+        # What does not fit in any way is left to the terminal to wrap, or to the file to hold: nothing is cut off.
+        console.width = max(console.width, wanted.minimum)
+        _share_width(laid_out, console.width)
+    console.print(laid_out)
+
+
+def least_width(table: Table) -> int:
+    """Columns of a terminal without which a table cannot be shown."""
+    return _measured(_console_table(table, tight=False)).minimum
+
+
+def _measured(table: ConsoleTable) -> Measurement:
+    """Return the least and the greatest width of a table, in characters."""
+    console = Console(width=10_000)
+    return Measurement.get(console, console.options, table)
+
+
+def _share_width(table: ConsoleTable, width: int) -> None:
+    """Give the columns what they need at least, and what is left to the first ones.
+
+    Left to itself, rich takes from the widest columns first, also what they need, and then cuts off the last ones.
+    """
+    spare = width - _measured(table).minimum
+    for column in table.columns:
+        least = column.min_width or 1
+        natural = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+        column.width = least + min(max(natural - least, 0), spare)
+        spare -= column.width - least
+
+
+def _console_table(table: Table, tight: bool) -> ConsoleTable:
+    """Lay out a table: words and numbers are not broken, but for long names after a plus.
+
+    An empty row is a line between blocks.
+    """
+    laid_out = ConsoleTable(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=tight)
+    for index, column in enumerate(table.columns):
+        cells = [printable(cell) for cell in table.cells(index)]
+        parts = _unbroken_parts(" ".join([column.heading, *cells])) + (cells if column.numeric else [])
+        least = min(max(map(len, parts), default=1), _LONGEST_WORD)
+        side: Literal["left", "right"] = "right" if column.numeric else "left"
+        laid_out.add_column(Text(printable(column.heading)), justify=side, overflow="fold", min_width=least)
+    for row in table.rows:
+        if row:
+            laid_out.add_row(*(_BreakableText(printable(cell)) for cell in row))
+        else:
+            laid_out.add_section()
+    return laid_out
+
+
+def _unbroken_parts(text: str) -> list[str]:
+    """Return the parts of a text that stay whole: words, and those with pluses in pieces that end with one."""
+    return re.findall(r"[^\s+]*\++|[^\s+]+", text)
+
+
+class _BreakableText(Text):
+    """A text that is broken at spaces, and where a word is too long for the line, after its pluses."""
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the least and the greatest width of the text."""
+        widest = super().__rich_measure__(console, options).maximum
+        return Measurement(max(map(cell_len, _unbroken_parts(self.plain)), default=0), widest)
+
+    def wrap(self, console: Console, width: int, **how: Any) -> Lines:
+        """Break the text into lines of a width."""
+        broken = re.sub(r"\S+", lambda word: _broken(word[0], width), self.plain)
+        return Text(broken, self.style).wrap(console, width, **how)
+
+
+def _broken(word: str, width: int) -> str:
+    """Return a word in lines of no more than a width, if its parts allow that."""
+    lines = [""]
+    for part in _unbroken_parts(word):
+        if lines[-1] and cell_len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+WIDTH_ELSEWHERE = 140
+"""Columns of a table that goes to a file or a pipe."""
+
+_repeatable = ContextVar("_repeatable", default=False)
+
+
+@contextmanager
+def repeatable_tables() -> Iterator[None]:
+    """Leave out of tables what is measured, so that they are the same the next time."""
+    token = _repeatable.set(True)
+    try:
+        yield
+    finally:
+        _repeatable.reset(token)
+
+
+def print_table(table: Table, tight: bool = False) -> None:
+    """Print a table; wide enough when it goes to a file or a pipe.
+
+    A tight table has less space between its columns.
+    """
+    if _repeatable.get():
+        table = table.with_columns(index for index, column in enumerate(table.columns) if not column.measured)
+    print_in_width(table, terminal_width(), WIDTH_ELSEWHERE, tight)
+
+
+def print_rows(rows: Iterable[Any], *columns: Shown | None, tight: bool = False) -> None:
+    """Print a table of records by its columns; None among the rows is a line between blocks."""
+    print_table(table_of(rows, *columns), tight)
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that the output goes to; None if it goes elsewhere."""
+    if not sys.stdout.isatty():
+        return None
+    from rich.console import Console
+
+    return Console().width
+
+
+def narrow_terminal(columns: int) -> bool:
+    """Tell if the output goes to a terminal that has fewer columns than wanted."""
+    width = terminal_width()
+    return width is not None and width < columns
+
+
+def seconds(value: float) -> str:
+    """Whole seconds with thousands set apart."""
+    return f"{round(value):,}"
+
+
+# ------------------------------------------------------------------------- exit codes and progress
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+NO_FEASIBLE_PLAN = 1
+NOT_CORRECT = 1
+"""What was judged is not right."""
+LATE = 3
+"""There is a plan, with tasks that are late."""
+
+
+@contextmanager
+def busy(message: str, limit_s: float | None = None) -> Iterator[None]:
+    """Show on a terminal that something is being done; with a time limit, by a bar that is full when it is over."""
+    with _line("spinner" if limit_s is None else "bar", "what", "time", limit_s=limit_s, what=message):
+        yield
+
+
+@contextmanager
+def progress(message: str, limit_s: float | None = None) -> Iterator[Callable[[Any, int], None] | None]:
+    """Show a bar on a terminal: what is done, best objective, bound, gap, time; gives the callback that moves it.
+
+    With a time limit, the bar is full when it is over; else when all iterations that are planned are done.
+    """
+    with _line("what", "bar", "best", "time", limit_s=limit_s, what=message, best="") as change:
+        if change is None:
+            yield None
+            return
+
+        def show(point: Any, planned: int) -> None:
+            text = f"best {point.best:.6g}"
+            if point.bound is not None and 0 < point.best < float("inf"):
+                text += f"  bound {point.bound:.6g}  gap {max(100 * (1 - point.bound / point.best), 0):.3f} %"
+            change(total=planned or None, completed=point.iteration, best=text)
+
+        yield show
+
+
+@contextmanager
+def counting(message: str, total: int | None, *, left: bool = False) -> Iterator[Callable[..., None]]:
+    """Show on a terminal how many of a number of things are done; None if nobody knows how many there will be.
+
+    Gives the callback that counts on: it takes what was done last, and how many things that was (one if not said); with
+    ``total``, how many there are, once that is known. ``left`` shows how much time is left, by the last half minute.
+    """
+    columns = ["what", "bar", "count", "time", *(["left"] if left else []), "last"]
+    with _line(*columns, total=total, what=message, last="") as change:
+        yield lambda last, done=1, **known: None if change is None else change(advance=done, last=last, **known)
+
+
+@contextmanager
+def points_found(message: str, limit_s: float) -> Iterator[Callable[[Any, int], None] | None]:
+    """Show on a terminal how many points of a front there are, and a bar that is full when a time limit is over.
+
+    Gives the callback that receives the points.
+    """
+    with _line("what", "bar", "found", "time", limit_s=limit_s, what=message, found="") as change:
+        if change is None:
+            yield None
+            return
+
+        def show(point: Any, found: int) -> None:
+            text = f"  {counted(found, 'point')}, last {point.makespan_s:,} s for $ {point.cost_usd:.6f}"
+            change(found=text)
+
+        yield show
+
+
+@contextmanager
+def _line(
+    *columns: str, total: int | None = None, limit_s: float | None = None, **texts: str
+) -> Iterator[Callable[..., None] | None]:
+    """Show a line on a terminal until the work is done; gives what changes it, None where there is no terminal.
+
+    Its columns are ``spinner``, ``bar``, ``count``, ``time``, ``left``, and texts by their names. A bar is that of
+    the time of a limit, if there is one. No text is markup, and each is made safe to print: it may hold the name of a
+    file or of an instance.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    class TimeBar(BarColumn):
+        """A bar of the time that has passed, whatever is done in it."""
+
+        def render(self, task: Task) -> ProgressBar:
+            bar = super().render(task)
+            if limit_s is not None:
+                bar.update(completed=min(task.elapsed or 0, limit_s), total=limit_s)
+            return bar
+
+    kinds: dict[str, Callable[[], ProgressColumn]] = {
+        "spinner": SpinnerColumn,
+        "bar": BarColumn if limit_s is None else TimeBar,
+        "count": MofNCompleteColumn,
+        "time": TimeElapsedColumn,
+        "left": TimeRemainingColumn,
+    }
+    made = [
+        kinds[name]() if name in kinds else TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in columns
+    ]
+    # Not redirected: what is printed meanwhile must not pass by the streams that make it safe.
+    console = Console(stderr=True)
+    with Progress(*made, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bars:
+        line = bars.add_task("", total=total, **_safe(texts))
+        yield lambda **changes: bars.update(line, **_safe(changes))
+
+
+def _safe(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: printable_line(value) if isinstance(value, str) else value for name, value in fields.items()}
+
+
+@contextmanager
+def beside_the_answer() -> Iterator[None]:
+    """Draw and write what the answer does not need: an interrupt ends that alone, and the answer is still given."""
+    from ..core.processes import ended_at_once
+
+    try:
+        with ended_at_once():
+            yield
+    except KeyboardInterrupt:
+        warn(["interrupted: not all files are written"])
