@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import SpotbagError
 from ..core.wording import cut_in_the_middle, printable
-from .chart import Bar, Chart, Lane, Limit, Look, Panel, by_look, marks_by_look
-from .plot import Curve, Plot
+from .chart import Bar, Chart, Curve, Lane, Limit, Look, Panel, Plot, by_look, marks_by_look
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

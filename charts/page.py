@@ -9,8 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ..core.wording import printable
-from .chart import Bar, Chart, Look, Panel
-from .plot import Plot
+from .chart import Bar, Chart, Look, Panel, Plot
 
 if TYPE_CHECKING:
     from jinja2 import Template

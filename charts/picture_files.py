@@ -9,10 +9,9 @@ from typing import ParamSpec
 
 from ..core.errors import SpotbagError
 from ..core.text_files import write_bytes
-from .chart import Chart
+from .chart import Chart, Plot
 from .matplotlib_renderer import draw, plotting_libraries
 from .page import page
-from .plot import Plot
 
 Given = ParamSpec("Given")
 PICTURE_FORMATS = ("png", "svg", "pdf", "html")

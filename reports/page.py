@@ -8,9 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..charts.chart import Chart
+from ..charts.chart import Chart, Plot
 from ..charts.page import drawing_script, figure, text_of
-from ..charts.plot import Plot
 from ..core.text_tables import Table
 from ..core.wording import counted, printable
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import msgspec
 
-from ..charts.plot import Curve, Plot, look_of, range_around
+from ..charts.chart import Curve, Plot, look_of, range_around
 from ..core.errors import input_error
 from ..core.text_tables import Column, Table
 from ..core.wording import counted

@@ -16,10 +16,9 @@ from ...schedules.timing import objective_value, objective_weights
 from ...solvers.bags.candidates import QUIET
 from ...solvers.bags.plan_choice import PlanChoice, PlanOnDays
 from ...solvers.bags.result import Result
-from ..chart import Look
+from ..chart import Curve, Look, Plot, Range
 from ..matplotlib_renderer import axes_of_plot
 from ..picture_files import write_chart
-from ..plot import Curve, Plot, Range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

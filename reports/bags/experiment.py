@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...charts.bags.plan import plan_chart
-from ...charts.plot import Curve, Plot, look_of, range_around
+from ...charts.chart import Curve, Plot, look_of, range_around
 from ...core.errors import SpotbagError, input_error
 from ...core.json_documents import format_json, format_of
 from ...core.quantities import FloatArray

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...charts.plot import Curve, Plot, look_of, range_around
+from ...charts.chart import Curve, Plot, look_of, range_around
 from ...core.quantities import relative_gap
 from ...core.text_tables import Column, Table
 from ...core.wording import counted, shortened

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from spotbag.charts.bags.plan import plan_chart
-from spotbag.charts.chart import Chart, Look
+from spotbag.charts.chart import Chart, Curve, Look, Plot
 from spotbag.charts.page import chart_data, page
-from spotbag.charts.plot import Curve, Plot
 from spotbag.core.wording import printable
 from spotbag.instances.library import library_instance
 from spotbag.solvers.bags.solve import solve

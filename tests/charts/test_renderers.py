@@ -12,19 +12,22 @@ from matplotlib.figure import Figure
 from spotbag.charts.chart import (
     Bar,
     Chart,
+    Curve,
     Lane,
     Limit,
     Link,
     Look,
     Mark,
     Panel,
+    Plot,
     last_shown_s,
+    look_of,
+    range_around,
     row_height_in,
     stretch,
 )
 from spotbag.charts.matplotlib_renderer import MAX_LINES, MAX_NAMED_BARS, draw, draw_plot, fitting_name
 from spotbag.charts.page import chart_data
-from spotbag.charts.plot import Curve, Plot, look_of, range_around
 
 WORK = Look("work", "#4C8EDA", "white", text="white")
 LOST = Look("lost work", "#BCD5F3", "#4C8EDA", hatch="/////")

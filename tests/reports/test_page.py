@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spotbag.charts.chart import Bar, Chart, Lane, Look, Panel, stretch
-from spotbag.charts.plot import Curve, Plot, look_of
+from spotbag.charts.chart import Bar, Chart, Curve, Lane, Look, Panel, Plot, look_of, stretch
 from spotbag.core.text_tables import Column, Table
 from spotbag.core.wording import printable
 from spotbag.reports import page as report_pages
