@@ -10,7 +10,7 @@ import msgspec
 
 from ..charts.chart import Curve, Plot, look_of, range_around
 from ..core.errors import input_error
-from ..core.text_tables import Column, Table
+from ..core.text_tables import Table, number, table_of, words
 from ..core.wording import counted
 from .page import Block, Facts, Graph, Listing, Paragraph, Report, Section
 
@@ -89,7 +89,7 @@ def paper_report(paper: PaperDocument, version: str) -> Report:
     facts = [
         ("runs of each cell", f"{paper.runs:,}"),
         ("seed", str(paper.seed)),
-        *((verdict, counted(number, "statement")) for verdict, number in verdicts.most_common()),
+        *((verdict, counted(claims, "statement")) for verdict, claims in verdicts.most_common()),
         ("report by", f"spotbag {version}"),
     ]
     return Report(
@@ -106,12 +106,16 @@ def paper_report(paper: PaperDocument, version: str) -> Report:
 
 
 def _claims(claims: Sequence[PaperClaim]) -> list[Block]:
-    rows = [
-        (str(number), claim.statement, claim.printed or "-", claim.ours, claim.verdict, claim.source or "-")
-        for number, claim in enumerate(claims, 1)
-    ]
-    columns = [Column("#", True), *map(Column, ("statement", "printed", "ours", "verdict", "where"))]
-    return [Listing("", Table(columns, rows))] if rows else []
+    table = table_of(
+        enumerate(claims, 1),
+        number("#", lambda row: row[0]),
+        words("statement", lambda row: row[1].statement),
+        words("printed", lambda row: row[1].printed or "-"),
+        words("ours", lambda row: row[1].ours),
+        words("verdict", lambda row: row[1].verdict),
+        words("where", lambda row: row[1].source or "-"),
+    )
+    return [Listing("", table)] if claims else []
 
 
 def paper_blocks(paper: PaperDocument) -> list[Block]:
@@ -165,23 +169,21 @@ def _beside(rows: Sequence[PaperRow]) -> Plot:
 
 
 def _rows(rows: Sequence[PaperRow]) -> Table:
-    cells = [
-        (
-            row.table,
-            row.job or "-",
-            row.scenario or "-",
-            row.policy or "-",
-            _unit(row.quantity),
-            _figure(row.printed),
-            _figure(row.mean),
-            "-" if row.low is None or row.high is None else f"{_figure(row.low)} to {_figure(row.high)}",
-            _difference(row),
-        )
-        for row in rows
-    ]
-    columns = [*map(Column, ("table", "job", "scenario", "policy", "quantity")), Column("paper", True)]
-    columns += [Column("ours", True), Column("interval of 95 %"), Column("difference (%)", True)]
-    return Table(columns, cells)
+    def interval(row: PaperRow) -> str | None:
+        return None if row.low is None or row.high is None else f"{_figure(row.low)} to {_figure(row.high)}"
+
+    return table_of(
+        rows,
+        words("table"),
+        words("job", lambda row: row.job or "-"),
+        words("scenario", lambda row: row.scenario or "-"),
+        words("policy", lambda row: row.policy or "-"),
+        words("quantity", lambda row: _unit(row.quantity)),
+        number("paper", lambda row: _figure(row.printed)),
+        number("ours", lambda row: _figure(row.mean)),
+        words("interval of 95 %", interval),
+        number("difference (%)", _difference),
+    )
 
 
 def _figure(value: float | None) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..audits.auditor import audit_traces
 from ..audits.facts import AuditReport
 from ..charts.replay import replay_chart
 from ..core.errors import input_error
-from ..core.text_tables import Column, Table
+from ..core.text_tables import Table, number, table_of, words
 from ..core.wording import counted
 from ..traces.stories import describe_trace
 from ..traces.trace import Trace
@@ -69,38 +69,29 @@ def _name(trace: Trace) -> str:
 
 def _runs(traces: Sequence[Trace], audits: Sequence[AuditReport]) -> list[Block]:
     draw = "seed" if "seed" in traces[0].run else "day"
-    rows = [
-        (
-            str(trace.run["policy"]),
-            str(trace.run[draw]),
-            _cost(trace, report),
-            _seconds(report.makespan_s),
-            f"{len(trace.events):,}",
-            "correct" if report.correct else counted(len(report.findings), "finding"),
-        )
-        for trace, report in zip(traces, audits, strict=True)
-    ]
-    cost = "cost (units)" if traces[0].of_platform else "cost ($)"
-    numbers = [Column(name, True) for name in (draw, cost, "makespan (s)", "events")]
-    return [Listing("", Table([Column("policy"), *numbers, Column("audit")], rows))]
+    table = table_of(
+        zip(traces, audits, strict=True),
+        words("policy", lambda row: row[0].run["policy"]),
+        number(draw, lambda row: row[0].run[draw]),
+        number("cost (units)" if traces[0].of_platform else "cost ($)", lambda row: _cost(*row)),
+        number("makespan (s)", lambda row: row[1].makespan_s, ","),
+        number("events", lambda row: len(row[0].events), ","),
+        words("audit", lambda row: "correct" if row[1].correct else counted(len(row[1].findings), "finding")),
+    )
+    return [Listing("", table)]
 
 
 def _cost(trace: Trace, report: AuditReport) -> str:
     return f"{report.cost_usd:,.0f}" if trace.of_platform else f"{report.cost_usd:.6f}"
 
 
-def _seconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:,}"
-
-
 def _of_one(trace: Trace, report: AuditReport) -> list[tuple[str, list[Block]]]:
     """The section on a replay: blocks by their headings."""
     wrong: list[Block] = []
     if not report.correct:
-        rows = [(entry.rule, f"{entry.amount:g}", entry.unit, entry.message) for entry in report.findings]
-        columns = [Column("rule"), Column("amount", True), Column("unit"), Column("what")]
         wrong.append(Paragraph("The auditor says that this cannot have happened as it is told.", True))
-        wrong.append(Listing("Findings", Table(columns, rows)))
+        columns = words("rule"), number("amount", form="g"), words("unit"), words("what", "message")
+        wrong.append(Listing("Findings", table_of(report.findings, *columns)))
     lines = describe_trace(trace)
     more = [] if len(lines) <= _MAX_LINES else [f"... and {len(lines) - _MAX_LINES:,} more lines"]
     end = f"{report.makespan_s:,} s" if report.makespan_s is not None else "not all tasks are finished"
@@ -155,24 +146,26 @@ def _bill(trace: Trace, report: AuditReport) -> Table:
     """The bill of each VM: its cost, and from when to when it was rented."""
     begun = {event["vm"]: event for event in trace.events if event["event"] == "launch"}
     ended = {event["vm"]: event["t"] for event in trace.events if event["event"] in ("terminate", "reclaim")}
-    rows = []
-    for name, cost in report.vm_cost_usd.items():
-        launch = begun.get(name, {})
-        what = launch.get("type", launch.get("resource", "-"))
-        since, until = (f"{at:,}" if at is not None else "-" for at in (launch.get("t"), ended.get(name)))
-        rows.append((name, what, launch.get("market", "-"), since, until, f"{cost:.6f}"))
-    texts = [Column("VM"), Column("type"), Column("market")]
-    return Table([*texts, *(Column(name, True) for name in ("rented at (s)", "until (s)", "cost ($)"))], rows)
+    launches = {name: begun.get(name, {}) for name in report.vm_cost_usd}
+    return table_of(
+        launches,
+        words("VM", str),
+        words("type", lambda name: launches[name].get("type", launches[name].get("resource"))),
+        words("market", lambda name: launches[name].get("market")),
+        number("rented at (s)", lambda name: launches[name].get("t"), ","),
+        number("until (s)", ended.get, ","),
+        number("cost ($)", report.vm_cost_usd.get, ".6f"),
+    )
 
 
 def _events(trace: Trace) -> Table:
-    rows = [
-        (
-            f"{event['t']:,}",
-            event["event"],
-            str(event.get("vm") or ""),
-            ", ".join(_said(name, value) for name, value in event.items() if name not in _FIXED),
-        )
-        for event in trace.events
-    ]
-    return Table([Column("time (s)", True), Column("event"), Column("VM"), Column("what else")], rows)
+    def else_said(event: Mapping[str, Any]) -> str:
+        return ", ".join(_said(name, value) for name, value in event.items() if name not in _FIXED)
+
+    return table_of(
+        trace.events,
+        number("time (s)", lambda event: event["t"], ","),
+        words("event", lambda event: event["event"]),
+        words("VM", lambda event: event.get("vm") or ""),
+        words("what else", else_said),
+    )

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...charts.chart import Curve, Plot, look_of, range_around
 from ...core.quantities import relative_gap
-from ...core.text_tables import Column, Table
+from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import counted, shortened
 from ...experiments.bags.comparison import (
     MethodTotal,
@@ -57,51 +57,37 @@ def method_sections(runs: Sequence[Row]) -> list[Section]:
     ]
 
 
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.3f}"
-
-
 def _totals(totals: Sequence[MethodTotal]) -> Table:
-    rows = [
-        (
-            total.method,
-            f"{total.instances:,}",
-            f"{total.solved:,}",
-            f"{total.optimal:,}",
-            _percent(total.gap_mean),
-            _percent(total.gap_worst),
-            f"{total.runtime_s:,.2f}",
-        )
-        for total in totals
-    ]
-    names = ("instances", "with a plan", "proved optimal", "mean gap (%)", "worst gap (%)", "time of all runs (s)")
-    return Table([Column("method"), *(Column(name, True) for name in names)], rows)
+    return table_of(
+        totals,
+        words("method"),
+        number("instances", form=","),
+        number("with a plan", "solved", ","),
+        number("proved optimal", "optimal", ","),
+        number("mean gap (%)", "gap_mean", ".3f", 100),
+        number("worst gap (%)", "gap_worst", ".3f", 100),
+        number("time of all runs (s)", "runtime_s", ",.2f"),
+    )
 
 
 def _gaps(summaries: Sequence[Summary], references: Mapping[str, Reference]) -> Table:
-    rows = []
-    for summary in summaries:
-        reference = references[summary.instance]
-        rows.append(
-            (
-                summary.instance,
-                summary.method,
-                f"{summary.plans:,} of {summary.runs:,}",
-                f"{summary.ended_by_time:,} of {summary.runs:,}",
-                _number(summary.objective_mean),
-                _number(reference.best),
-                _number(reference.bound),
-                _percent(summary.gap_mean),
-                _percent(summary.gap_worst),
-                "optimum" if reference.optimum is not None else "bound",
-                "-" if summary.runtime_s_mean is None else f"{summary.runtime_s_mean:,.3f}",
-            )
-        )
-    texts = ("instance", "method", "plans", "ended by time")
-    numbers = ("mean objective", "best", "bound", "mean gap (%)", "worst gap (%)")
-    columns = [*map(Column, texts), *(Column(name, True) for name in numbers)]
-    columns += [Column("gap to the"), Column("mean time (s)", True)]
-    return Table(columns, rows)
+    def measure(summary: Summary) -> str:
+        return "bound" if references[summary.instance].optimum is None else "optimum"
+
+    return table_of(
+        summaries,
+        words("instance"),
+        words("method"),
+        words("plans", lambda summary: f"{summary.plans:,} of {summary.runs:,}"),
+        words("ended by time", lambda summary: f"{summary.ended_by_time:,} of {summary.runs:,}"),
+        number("mean objective", lambda summary: _number(summary.objective_mean)),
+        number("best", lambda summary: _number(references[summary.instance].best)),
+        number("bound", lambda summary: _number(references[summary.instance].bound)),
+        number("mean gap (%)", "gap_mean", ".3f", 100),
+        number("worst gap (%)", "gap_worst", ".3f", 100),
+        words("gap to the", measure),
+        number("mean time (s)", "runtime_s_mean", ",.3f"),
+    )
 
 
 def _about_time(summaries: Sequence[Summary]) -> list[Block]:
@@ -151,7 +137,7 @@ def _profile(summaries: Sequence[Summary], references: Mapping[str, Reference], 
 
 def _gap_and_time(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> Graph:
     curves = []
-    for method, number in numbers.items():
+    for method, place in numbers.items():
         mine = [
             (summary.runtime_s_mean, 100 * summary.gap_mean, summary.instance)
             for summary in summaries
@@ -159,7 +145,7 @@ def _gap_and_time(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> G
         ]
         hover = tuple((instance, f"{method}: {gap:.3f} % after {time_s:.3g} s") for time_s, gap, instance in mine)
         points = tuple((math.log10(time_s), gap) for time_s, gap, _ in mine)
-        curves.append(Curve(look_of(number, method), points, hover=hover))
+        curves.append(Curve(look_of(place, method), points, hover=hover))
     return Graph(
         "Gap against time",
         "A point for each method on each instance: means over the seeds; the gap is that to the optimum, or to the "
@@ -221,7 +207,7 @@ def _grown(
     order = sorted(given, key=float) if numeric else [*given]
     at = {value: float(value) if numeric else float(place) for place, value in enumerate(order)}
     curves = []
-    for method, number in numbers.items():
+    for method, place in numbers.items():
         found: dict[str, list[float]] = {}
         for summary in summaries:
             mean = of(summary) if summary.method == method else None
@@ -230,7 +216,7 @@ def _grown(
         means = [(value, sum(found[value]) / len(found[value])) for value in order if value in found]
         points = tuple((at[value], math.log10(mean) if powers else mean) for value, mean in means)
         hover = tuple((f"{method}: {mean:.4g} at {value}",) for value, mean in means)
-        curves.append(Curve(look_of(number, method, lines=True), points, hover=hover))
+        curves.append(Curve(look_of(place, method, lines=True), points, hover=hover))
     return _plot(curves, name.replace("_", " "), label, powers, () if numeric else tuple(order))
 
 
@@ -276,25 +262,30 @@ def _front(rows: Sequence[Row], numbers: Mapping[str, int]) -> Plot:
 
 def _open(references: Mapping[str, Reference]) -> list[Block]:
     """Instances whose best plan is not proved to be that: of all runs, and of what is known of the library."""
-    rows = []
-    for reference in references.values():
-        if reference.best is not None and reference.optimum is None:
-            gap = relative_gap(reference.best, reference.bound)
-            best = (_number(reference.best), reference.best_by)
-            rows.append((reference.instance, *best, _number(reference.bound), reference.bound_by or "-", _percent(gap)))
+    rows = [entry for entry in references.values() if entry.best is not None and entry.optimum is None]
     if not rows:
         text = "Of every instance that has a plan, the best one known is proved optimal."
         return [Paragraph(text)] if references else []
-    columns = [Column("instance"), Column("best", True), Column("by"), Column("bound", True), Column("by")]
+    table = table_of(
+        rows,
+        words("instance"),
+        number("best", lambda entry: _number(entry.best)),
+        words("by", "best_by"),
+        number("bound", lambda entry: _number(entry.bound)),
+        words("by", lambda entry: entry.bound_by or "-"),
+        number("gap (%)", lambda entry: relative_gap(entry.best, entry.bound), ".3f", 100),
+    )
     text = f"{len(rows):,} of {counted(len(references), 'instance')}: the best plan and the best bound do not meet yet."
-    return [Paragraph(text), Listing("", Table([*columns, Column("gap (%)", True)], rows))]
+    return [Paragraph(text), Listing("", table)]
 
 
 def _without_plan(runs: Sequence[Row]) -> list[Block]:
-    rows = [
-        (row.instance, row.method, str(row.seed), row.status, shortened(row.reason, 200))
-        for row in runs
-        if row.objective is None
-    ]
-    columns = [*map(Column, ("instance", "method")), Column("seed", True), *map(Column, ("status", "reason"))]
-    return [Listing("", Table(columns, rows))] if rows else []
+    table = table_of(
+        (row for row in runs if row.objective is None),
+        words("instance"),
+        words("method"),
+        number("seed"),
+        words("status"),
+        words("reason", lambda row: shortened(row.reason, 200)),
+    )
+    return [Listing("", table)] if table.rows else []

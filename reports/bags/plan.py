@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from ...bounds.bags.lower_bounds import LowerBound, lower_bounds
 from ...charts.bags.plan import plan_chart
 from ...core.limits import within
 from ...core.quantities import closes_gap, relative_gap
-from ...core.text_tables import Column, Table
+from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import counted
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown, best_known
@@ -75,10 +76,12 @@ def _verdict(checked: CheckReport) -> list[Block]:
     """The violations found by the checker in the plan, if any."""
     if not checked.violations:
         return []
-    rows = [(broken.rule, f"{broken.amount:g}", broken.unit, broken.message) for broken in checked.violations]
-    columns = [Column("rule"), Column("amount", True), Column("unit"), Column("what")]
+    columns = words("rule"), number("amount", form="g"), words("unit"), words("what", "message")
     text = "is not what it claims" if _can_be_run(checked) else "is not feasible"
-    return [Paragraph(f"The checker says that the plan {text}.", True), Listing("Broken rules", Table(columns, rows))]
+    return [
+        Paragraph(f"The checker says that the plan {text}.", True),
+        Listing("Broken rules", table_of(checked.violations, *columns)),
+    ]
 
 
 def _facts(
@@ -135,30 +138,18 @@ def _best_known(instance: Instance) -> BestKnown | None:
 def _vms(schedule: Schedule) -> Table:
     offers = [schedule.instance.offers[offer] for offer in schedule.vm_offer.tolist()]
     tasks = np.bincount(schedule.task_vm, minlength=len(schedule.vm_ids))
-    rows = [
-        (
-            name,
-            offer.vm_type.name,
-            offer.market,
-            str(offer.vm_type.vcpus),
-            f"{n:,}",
-            f"{ready:,}",
-            f"{end:,}",
-            f"{cost:.6f}",
-        )
-        for name, offer, n, ready, end, cost in zip(
-            schedule.vm_ids,
-            offers,
-            tasks.tolist(),
-            schedule.vm_ready_s.tolist(),
-            schedule.vm_end_s.tolist(),
-            schedule.vm_cost_usd.tolist(),
-            strict=True,
-        )
-    ]
-    texts = [Column("VM"), Column("type"), Column("market")]
-    numbers = ("cores", "tasks", "ready (s)", "last end (s)", "cost ($)")
-    return Table([*texts, *(Column(name, True) for name in numbers)], rows)
+    numbers = (tasks, schedule.vm_ready_s, schedule.vm_end_s, schedule.vm_cost_usd)
+    return table_of(
+        zip(schedule.vm_ids, offers, *(column.tolist() for column in numbers), strict=True),
+        words("VM", lambda row: row[0]),
+        words("type", lambda row: row[1].vm_type.name),
+        words("market", lambda row: row[1].market),
+        number("cores", lambda row: row[1].vm_type.vcpus),
+        number("tasks", lambda row: row[2], ","),
+        number("ready (s)", lambda row: row[3], ","),
+        number("last end (s)", lambda row: row[4], ","),
+        number("cost ($)", lambda row: row[5], ".6f"),
+    )
 
 
 def _survival(checked: CheckReport) -> list[Block]:
@@ -172,47 +163,43 @@ def _survival(checked: CheckReport) -> list[Block]:
 
 
 def _rescue(rescue: Rescue) -> list[Block]:
-    tasks: dict[str, int] = {}
-    for task in rescue.tasks:
-        tasks[task.vm] = tasks.get(task.vm, 0) + 1
-    rows = [
-        (
-            vm.id,
-            vm.type,
-            "new" if vm.new else "of the plan",
-            f"{tasks.get(vm.id, 0):,}",
-            f"{vm.ready_s:,}",
-            f"{vm.end_s:,}",
-            f"{vm.cost_usd:.6f}",
-        )
-        for vm in rescue.vms
-    ]
-    columns = [
-        *(Column("VM"), Column("type"), Column("rented")),
-        *(Column(name, True) for name in ("tasks", "paid from (s)", "last end (s)", "cost ($)")),
-    ]
+    tasks = Counter(task.vm for task in rescue.tasks)
+    table = table_of(
+        rescue.vms,
+        words("VM", "id"),
+        words("type"),
+        words("rented", lambda vm: "new" if vm.new else "of the plan"),
+        number("tasks", lambda vm: tasks[vm.id], ","),
+        number("paid from (s)", "ready_s", ","),
+        number("last end (s)", "end_s", ","),
+        number("cost ($)", "cost_usd", ".6f"),
+    )
     lost = f"{counted(len(rescue.tasks), 'task')} of {', '.join(rescue.types)}"
     text = f"The worst moment is {rescue.at_s:,} s: {lost} would go on, on demand, as this table says."
-    return [Paragraph(text), Listing("The rescue at the worst moment", Table(columns, rows))]
+    return [Paragraph(text), Listing("The rescue at the worst moment", table)]
 
 
 def _bounds(bounds: Sequence[LowerBound]) -> Table:
-    rows = [
-        (bound.name, f"{bound.value:,.0f}" if bound.unit == "s" else f"{bound.value:.6f}", bound.unit, bound.meaning)
-        for bound in bounds
-    ]
-    return Table([Column("bound"), Column("value", True), Column("unit"), Column("what it says")], rows)
+    return table_of(
+        bounds,
+        words("bound", "name"),
+        number("value", lambda bound: f"{bound.value:,.0f}" if bound.unit == "s" else f"{bound.value:.6f}"),
+        words("unit"),
+        words("what it says", "meaning"),
+    )
 
 
 def _tasks(schedule: Schedule) -> Table:
     instance = schedule.instance
     memory = np.repeat([task.memory_mb for task in instance.tasks], instance.group_size)
     columns = schedule.task_vm, schedule.task_core, schedule.task_start_s, schedule.task_end_s, memory
-    rows = [
-        (name, schedule.vm_ids[vm], str(core), f"{start:,}", f"{end:,}", f"{end - start:,}", f"{size:g}")
-        for name, vm, core, start, end, size in zip(
-            instance.task_ids, *(column.tolist() for column in columns), strict=True
-        )
-    ]
-    numbers = ("core", "start (s)", "end (s)", "run time (s)", "memory (MB)")
-    return Table([Column("task"), Column("VM"), *(Column(name, True) for name in numbers)], rows)
+    return table_of(
+        zip(instance.task_ids, *(column.tolist() for column in columns), strict=True),
+        words("task", lambda row: row[0]),
+        words("VM", lambda row: schedule.vm_ids[row[1]]),
+        number("core", lambda row: row[2]),
+        number("start (s)", lambda row: row[3], ","),
+        number("end (s)", lambda row: row[4], ","),
+        number("run time (s)", lambda row: row[4] - row[3], ","),
+        number("memory (MB)", lambda row: row[5], "g"),
+    )
