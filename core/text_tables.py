@@ -226,11 +226,6 @@ class Column:
     measured: bool = False
 
 
-def numbers(*headings: str) -> list[Column]:
-    """Return columns of numbers."""
-    return [Column(heading, numeric=True) for heading in headings]
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table, as it is whatever shows it.

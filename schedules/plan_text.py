@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..core.text_tables import Column, Table, numbers
+from ..core.text_tables import Table, number, table_of, words
 from ..core.wording import counted, dollars, shortened
 from ..instances.entries import SurvivalLevel
 from ..instances.instance import Instance
@@ -32,34 +32,27 @@ def rented_table(schedule: Schedule) -> Table:
     ready, cores = schedule.vm_ready_s, schedule.instance.cores[schedule.instance.task_group]
     # Of tasks that run already, only the time from the state on is compared with what is paid from then on.
     from_s = schedule.task_start_s.clip(min=ready[schedule.task_vm])
-    rows = []
-    for index in sorted(vms):
-        mine = schedule.vm_offer == index
-        end = schedule.vm_end_s[mine]
-        paid = (end - ready[mine]).sum() * offers[index].vm_type.vcpus
+    rented = {index: schedule.vm_offer == index for index in sorted(vms)}
+
+    def busy_percent(index: int) -> float | None:
+        mine, vcpus = rented[index], offers[index].vm_type.vcpus
+        paid = (schedule.vm_end_s[mine] - ready[mine]).sum() * vcpus
         used = ((schedule.task_end_s - from_s) * cores)[mine[schedule.task_vm]].sum()
-        rows.append(
-            [
-                offers[index].vm_type.name,
-                offers[index].market,
-                str(vms[index]),
-                *([str((schedule.vm_machine[mine] < 0).sum())] if from_state else []),
-                str(vms[index] * offers[index].vm_type.vcpus),
-                f"{tasks[index]:,}",
-                f"{int(end.max()):,}",
-                f"{100 * used / paid:.1f}" if paid else "-",
-                f"{offers[index].price_usd_per_hour:g}",
-                f"{schedule.vm_cost_usd[mine].sum():.6f}",
-            ]
-        )
-    columns = [
-        Column("VM type"),
-        Column("market"),
-        Column("VMs", True),
-        *([Column("new VMs", True)] if from_state else []),
-        *numbers("cores", "tasks", "last end (s)", "cores busy (%)", "price ($/h)", "cost ($)"),
-    ]
-    return Table(columns, rows)
+        return 100 * used / paid if paid else None
+
+    return table_of(
+        rented,
+        words("VM type", lambda index: offers[index].vm_type.name),
+        words("market", lambda index: offers[index].market),
+        number("VMs", lambda index: vms[index]),
+        number("new VMs", lambda index: (schedule.vm_machine[rented[index]] < 0).sum()) if from_state else None,
+        number("cores", lambda index: vms[index] * offers[index].vm_type.vcpus),
+        number("tasks", lambda index: tasks[index], ","),
+        number("last end (s)", lambda index: schedule.vm_end_s[rented[index]].max(), ","),
+        number("cores busy (%)", busy_percent, ".1f"),
+        number("price ($/h)", lambda index: offers[index].price_usd_per_hour, "g"),
+        number("cost ($)", lambda index: schedule.vm_cost_usd[rented[index]].sum(), ".6f"),
+    )
 
 
 LOSSES: dict[SurvivalLevel, str] = {
@@ -93,18 +86,15 @@ def late_lines(late: Lateness, why: str = "") -> list[tuple[str, str]]:
 
 def late_table(late: Lateness) -> Table:
     """Table of the late tasks, the latest first; of very many, the first."""
-    rows = [
-        [
-            task.id,
-            f"{task.late_s:,}",
-            f"{task.weight:g}",
-            "" if task.lost_since_s is None else f"{task.lost_since_s:,}",
-        ]
-        for task in late.tasks[:_MOST_LATE]
-    ]
-    if len(late.tasks) > _MOST_LATE:
-        rows.append([f"... and {len(late.tasks) - _MOST_LATE:,} more", "", "", ""])
-    return Table([Column("late task"), *numbers("late (s)", "weight", "lost since (s)")], rows)
+    table = table_of(
+        late.tasks[:_MOST_LATE],
+        words("late task", "id"),
+        number("late (s)", "late_s", ","),
+        number("weight", form="g"),
+        number("lost since (s)", lambda task: "" if task.lost_since_s is None else f"{task.lost_since_s:,}"),
+    )
+    more = len(late.tasks) - _MOST_LATE
+    return Table(table.columns, [*table.rows, [f"... and {more:,} more", "", "", ""]]) if more > 0 else table
 
 
 _NOTHING_TO_LOSE = "has no spot VM to lose"

@@ -68,7 +68,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 def tables(report: Report, section: str) -> list[Table]:
     [found] = [part.blocks for part in report.sections if part.title == section]
-    return [block.table for block in found if isinstance(block, Listing)]
+    shown = [block.table for block in found if isinstance(block, Listing)]
+    return [Table(table.columns, [tuple(row) for row in table.rows]) for table in shown]
 
 
 def graph(report: Report, title: str) -> Graph:
@@ -79,9 +80,9 @@ def graph(report: Report, title: str) -> Graph:
 
 def test_gaps_are_to_the_best_bound_and_known_values_count(report: Report) -> None:
     [gaps] = tables(report, "Gaps")
-    assert gaps.rows[0][:2] == [LIBRARY, "greedy"]
-    assert gaps.rows[0][4:8] == ["0.5", "0.247915", "0.247915", "50.417"]
-    assert gaps.rows[3][7:10] == ["0.000", "0.000", "optimum"]
+    assert gaps.rows[0][:2] == (LIBRARY, "greedy")
+    assert gaps.rows[0][4:8] == ("0.5", "0.247915", "0.247915", "50.417")
+    assert gaps.rows[3][7:10] == ("0.000", "0.000", "optimum")
     assert gaps.rows[4][2] == "0 of 1"
     [totals] = tables(report, "Methods")
     assert totals.rows[0][:4] == ("greedy", "3", "2", "0")
