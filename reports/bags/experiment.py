@@ -6,10 +6,11 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ...charts.bags.plan import plan_chart
@@ -21,7 +22,7 @@ from ...core.statistics import estimate
 from ...core.text_files import read_text
 from ...core.text_tables import Column, Table
 from ...core.wording import counted
-from ...experiments.bags.comparison import Row
+from ...experiments.bags.comparison import Row, row_of
 from ...experiments.bags.rows import ABOUT, CLAIRVOYANT, CellRow, not_a_row, read_about, read_rows
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.library import library_instance, library_names
@@ -31,7 +32,6 @@ from ..page import Block, Facts, Graph, Heading, Lines, Listing, Paragraph, Repo
 from ..papers import PAPER_FORMAT, paper_blocks, parse_paper
 from .method_runs import method_sections
 
-_FIELDS = {field.name for field in fields(Row)} - {"interrupted", "survives", "warnings"}
 _MOST_PLANS = 6
 _MOST_FILES = 200
 
@@ -57,9 +57,9 @@ class _Rows:
         if not line.policy:
             if not line.method or isinstance(line.cost_usd, list) or isinstance(line.makespan_s, list):
                 raise ValueError("it is neither of one run of a method nor of a policy")
-            run = {name: getattr(line, name) for name in _FIELDS} | {"status": line.status or "feasible"}
-            self.statuses[run["status"]] += 1
-            self.runs.append(Row(**run))
+            run = row_of(msgspec.structs.asdict(line) | {"status": line.status or "feasible"})
+            self.statuses[run.status] += 1
+            self.runs.append(run)
             return
         self.statuses[(line.status or "feasible") if line.reason else "replayed"] += 1
         if line.reason and line.cost_usd is None:
