@@ -171,12 +171,6 @@ def terminal_width() -> int | None:
     return Console().width
 
 
-def narrow_terminal(columns: int) -> bool:
-    """Tell if the output goes to a terminal that has fewer columns than wanted."""
-    width = terminal_width()
-    return width is not None and width < columns
-
-
 def seconds(value: float) -> str:
     """Whole seconds with thousands set apart."""
     return f"{round(value):,}"

@@ -178,7 +178,7 @@ def test_the_experiment_that_a_comparison_is_can_be_grown(shell: Shell, monkeypa
 
 
 def test_a_narrow_terminal_leaves_columns_out_and_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spotbag.cli.console.terminal_width", lambda: 80)
+    monkeypatch.setattr("spotbag.cli.bags.compare.terminal_width", lambda: 80)
     out = shell.run("compare", "tiny/two-cores", "--method", "greedy")
     assert "cost ($)" not in out
     assert "A wider terminal shows cost" in out

@@ -20,7 +20,7 @@ from ...core.text_tables import number, table_of, words
 from ...core.wording import counted
 from ..answers import Answer
 from ..arguments import InstanceOptions, MethodOptions, check_output
-from ..console import NO_FEASIBLE_PLAN, counting, narrow_terminal, print_table, seconds, warn, wrote
+from ..console import NO_FEASIBLE_PLAN, counting, least_width, print_table, seconds, terminal_width, warn, wrote
 from ..options import INSTANCES, Only, argument, json_option, option
 from ..runs import WorkerOptions
 from .planning import VERDICTS
@@ -38,7 +38,6 @@ _METHODS = ("auto", "greedy", "lpt", "ils", "search")
 _PLANNING = MethodOptions(time_limit=10.0)
 
 _UNKNOWN = "-"
-_WIDTH = 110
 _PERCENT = "(% of the plan)"
 _QUANTITIES = {"cheapest": "cost ($)", "fastest": "makespan (s)", "balanced": "objective"}
 """Columns of what each goal makes least."""
@@ -252,7 +251,6 @@ def _print_tables(problems: Mapping[str, Instance], found: Compare) -> None:
     texts = dict.fromkeys(_note(entry) for entry in summaries if entry.reason)
     notes = {text: place for place, text in enumerate(texts, start=1)}
     several = max((entry.runs for entry in summaries), default=1) > 1
-    narrow = narrow_terminal(_WIDTH)
     wanted = {_QUANTITIES[instance.goal] for instance in problems.values()}
     rows: list[Any] = []
     for reference in found.references:
@@ -275,6 +273,8 @@ def _print_tables(problems: Mapping[str, Instance], found: Compare) -> None:
     )
     # The gap to the bound is also one to the optimum, where that is proved.
     headings = [column.heading for column in table.columns]
+    width = terminal_width()
+    narrow = width is not None and width < least_width(table)
     left_out = {heading for heading in _QUANTITIES.values() if narrow or heading == "objective"} - wanted
     left_out |= {heading for heading in headings if narrow and heading.startswith("gap to optimum")}
     left_out |= set() if any(entry.survives for entry in summaries) and not narrow else {"survives"}

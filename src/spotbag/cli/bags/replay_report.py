@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.text_tables import Column, Table, number, words
 from ...core.wording import counted
 from ..answers import Answer, Mean, Part, beside
-from ..console import print_rows, print_table, seconds, terminal_width
+from ..console import least_width, print_rows, print_table, seconds, terminal_width
 from ..runs import by_policy, fields_except, mean_cell
 
 if TYPE_CHECKING:
@@ -131,8 +131,6 @@ def print_summary(
 
 def _side_by_side(table: Table) -> Iterator[Table]:
     """Divide a table into as many as a narrow terminal needs, each with the headings of the rows."""
-    from ..console import least_width
-
     width = terminal_width()
     first, end = 1, len(table.columns)
     while first < len(table.columns):
