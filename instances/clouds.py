@@ -175,7 +175,7 @@ def _cloud(name: str, *, rules: str, **said: Any) -> Cloud:
 CLOUDS: Mapping[str, Cloud] = MappingProxyType(
     {name: _cloud(name, **said) for name, said in _DESCRIBED["clouds"].items()}
 )
-assert tuple(CLOUDS) == CLOUD_NAMES
+assert tuple(CLOUDS) == CLOUD_NAMES, "clouds.toml and CloudName of entries.py must name the same clouds, in one order"
 PROVIDERS: Mapping[str, Any] = _DESCRIBED["providers"]
 """What is known of each provider; see `instances.bags.providers`."""
 CLOUD_OF_PROVIDER: Mapping[str, CloudName] = MappingProxyType({name: said["cloud"] for name, said in PROVIDERS.items()})

@@ -203,7 +203,7 @@ class Instance(WholeDocument):
         Where no plan ends all tasks in time: a plan with as few late as can be, by weight, then as little late as can
         be, and then the best one by the objective. Without it there is none, and tasks that take longer than the
         deadline are refused.
-    cloud : {"papers", "aws-terminate", "aws-stop", "aws-hibernate", "gcp", "azure"}, optional
+    cloud : str, optional
         Whose rules hold: how VMs are taken away, and how they are billed (`spotbag.instances.clouds`); ``papers`` if
         absent.
     billing : BillingRules, optional

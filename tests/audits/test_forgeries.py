@@ -8,6 +8,7 @@ import pytest
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
 from spotbag.core.text_tables import Table
+from spotbag.instances.entries import CLOUD_NAMES
 from spotbag.replay.bags.runs import trace_day
 from spotbag.traces.files import parse_traces
 from tests.helpers.forgeries import CLOUDS, FORGERIES, LABEL, SYSTEMS, Forgery, forge, honest, random_bag, table
@@ -27,7 +28,6 @@ POLICIES = (
     "rescue",
     "on-demand",
 )
-CLOUDS_OF_TODAY = ("papers", "aws-terminate", "aws-stop", "aws-hibernate", "gcp", "azure")
 
 
 @soak(120, 20_000)
@@ -37,7 +37,7 @@ def test_soak_of_honest_traces(how_many: int) -> None:
         rng = np.random.default_rng(number)
         plan = random_plan(random_bag(rng, number), rng)
         assert plan is not None
-        cloud = random_cloud(rng) if number % 2 else CLOUDS_OF_TODAY[number // 2 % 6]
+        cloud = random_cloud(rng) if number % 2 else CLOUD_NAMES[number // 2 % len(CLOUD_NAMES)]
         policy = Anything(number, preempts=True) if number % 3 == 0 else POLICIES[number // 3 % len(POLICIES)]
         try:
             _, trace = trace_day(plan, policy, random_cloud_day(plan.instance, rng), cloud=cloud)
