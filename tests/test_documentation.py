@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from spotbag.cli.app import make_app
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
 from spotbag.instances.platforms.platform import Platform
+from spotbag.instances.table_formats import FORMATS
 from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
+from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.route import STEPS
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.served import served
@@ -258,6 +261,28 @@ def test_every_path_in_development_md_exists() -> None:
     paths = [path for path in re.findall(r"`([\w./-]+/[\w./-]*)`", page) if path not in systems]
     assert len(paths) > 50
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_everything_that_recipes_name_stands_in_the_files_that_they_name() -> None:
+    table = (ROOT / "docs" / "development.md").read_text().split("\n## Recipes\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| an? .*", table, re.MULTILINE)
+    assert len(rows) > 4
+    for row in rows:
+        _, what, touch, _, _ = re.split(r" ?\| ?", row)
+        files = [ROOT / path for path in re.findall(r"`([\w./-]+\.(?:py|toml))`", touch)]
+        words = {*re.findall(r"\w+", "".join(file.read_text() for file in files))}
+        named = set(re.findall(r"`(\w+)(?:\([^`]*\))?`", touch))
+        assert not named - words, f"{what}: none of its files has {named - words}"
+
+
+@pytest.mark.parametrize(
+    ("names", "pages"),
+    [(METHODS, ["heuristics.md", "exact.md"]), (METHODS, ["bill.md"]), (FORMATS, ["howto/files.md"])],
+)
+def test_everything_that_is_chosen_by_name_is_in_the_documentation(names: Mapping[str, Any], pages: list[str]) -> None:
+    text = "".join((ROOT / "docs" / page).read_text() for page in pages)
+    missing = [name for name in names if f"`{name}`" not in text]
+    assert not missing, f"{' and '.join(pages)} in docs/ do not name {missing}"
 
 
 def test_everything_that_pages_name_of_the_rules_of_replays_exists() -> None:

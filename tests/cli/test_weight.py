@@ -97,7 +97,7 @@ def test_a_stream_and_a_platform_load_no_picture_and_no_other_system() -> None:
 
 
 def test_the_name_of_a_method_loads_none() -> None:
-    code = "import sys; from spotbag.solvers.bags.methods import METHODS, find_method; find_method('interval'); "
-    code += "assert len(METHODS) == 12; print([name for name in sys.modules if name.endswith('_method')])"
+    code = "import sys; from spotbag.solvers.bags.methods import METHODS, find_method; [*map(find_method, METHODS)]; "
+    code += "print([name for name in sys.modules if name.endswith('_method')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
