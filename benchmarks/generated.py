@@ -231,6 +231,8 @@ def _write_or_compare(root: Path, check: bool, papers: Sequence[str] | None, mea
         print(f"{'stale' if check else 'written'}: {path.relative_to(root).as_posix()}")
         if not check:
             path.write_text(text, encoding="utf-8")
+    if check and stale:
+        print("what is stale is written anew by: python -m spotbag_papers.generated", file=sys.stderr)
     return len(strangers) + len(stale) + n_papers
 
 

@@ -19,12 +19,15 @@ from spotbag.cli.answer_schema import schema_of
 from spotbag.cli.answers import KINDS, answer_of
 from spotbag.cli.app import make_app
 from spotbag.cli.bags.served_bags import PARAMS
+from spotbag.cli.policies import built_in_policies
 from spotbag.instances.bags.timeline import TIMELINE_FORMAT
+from spotbag.instances.clouds import CLOUDS
 from spotbag.instances.instance import Instance
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.streams.stream import Stream
 from spotbag.schedules.documents import SCHEDULE_FORMAT
 from spotbag.schedules.state import State
+from spotbag.solvers.bags.methods import METHODS
 
 _MODULES = ("spotbag", "spotbag.plugins", "spotbag.executors.dask")
 _HOOKS = {"LONG_LIST", "SCHEMA", "most_entries"}
@@ -42,7 +45,7 @@ _SOME = _Some()
 
 
 def public_interface() -> Iterator[str]:
-    """Names with their parameters and fields, formats of JSON, options of commands."""
+    """Names with their parameters and fields, formats of JSON, options of commands, and what these call by name."""
     for module_name in _MODULES:
         module = import_module(module_name)
         for name in sorted(module.__all__):
@@ -57,6 +60,10 @@ def public_interface() -> Iterator[str]:
         options = [max(one.opts, key=len) for one in command.params if one.param_type_name == "option"]
         arguments = [one.metavar or one.name for one in command.params if one.param_type_name == "argument"]
         yield f"spotbag {' '.join([*words, *arguments])}: {' '.join(sorted(options))}"
+    yield from (f"method {name}" for name in METHODS)
+    for policy in built_in_policies():
+        yield " +".join([f"policy of {policy.command} {policy.name}", *policy.rules])
+    yield from (f"cloud {name}" for name in CLOUDS)
 
 
 def _lines(name: str, found: Any) -> Iterator[str]:

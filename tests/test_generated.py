@@ -30,9 +30,11 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_is_stale_is_named_and_left_alone(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert generated.main(["--check"]) == 1
-    named = capsys.readouterr().out.splitlines()
+    printed = capsys.readouterr()
+    named = printed.out.splitlines()
     assert "stale: README.md" in named
     assert "stale: instances/instance.schema.json" in named
+    assert "by: python -m spotbag_papers.generated\n" in printed.err
     assert "old" in (checkout / "README.md").read_text()
     assert not (checkout / "instances" / "instance.schema.json").exists()
 

@@ -53,11 +53,12 @@ class Policies(Answer, kind="policies"):
 
 def policies_command(*, as_json: bool = json_option()) -> None:
     """List the policies of 'replay', 'stream' and 'platform', those of installed plug-ins included, and their rules."""
-    policies = [*_built_in(), *_installed()]
+    policies = [*built_in_policies(), *_installed()]
     Policies(policies=tuple(policies)).show(as_json)
 
 
-def _built_in() -> Iterator[DescribedPolicy]:
+def built_in_policies() -> Iterator[DescribedPolicy]:
+    """Policies of all systems that no plug-in has added."""
     from ..replay.bags.policies import POLICIES
     from ..replay.platforms.local_scheduler import SUFFIXES
     from ..replay.platforms.policies import PLATFORM_POLICIES
