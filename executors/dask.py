@@ -173,7 +173,7 @@ def run(
 
 
 class _Cloud(NamedTuple):
-    """Functions that request VMs and give them back; None where somebody else does it."""
+    """Requests of VMs, and their return, as functions; None where somebody else does it."""
 
     start_vm: Callable[[Vm], object] | None
     stop_vm: Callable[[str], object] | None

@@ -99,19 +99,15 @@ def execution_state(
         one that was stopped is rented and runs nothing; one of which nothing is known is being launched. VMs are billed
         as the instance says, in one session from when they were first ready.
     """
-    stretches = grouped("vm", execution.vms)
-    used = {planned.vm for planned in execution.planned}
+    stretches, used = grouped("vm", execution.vms), {planned.vm for planned in execution.planned}
     since = since or State(instance=schedule.instance.name)
     before, since_s = {vm.id: vm for vm in since.vms}, since.time_s
     vms, over, spent_usd = [], [], 0.0
-    for number, name in enumerate(schedule.vm_ids):
-        # A VM none of whose tasks was planned in the end was never requested.
-        if name not in used:
-            continue
+    # A VM none of whose tasks was planned in the end was never requested.
+    for number, name in ((number, name) for number, name in enumerate(schedule.vm_ids) if name in used):
         found = stretches.get(name, [])
-        ended = bool(found) and found[-1].end_s is not None and not found[-1].lost
         # A log that breaks off tells nothing about its VM: only the caller knows that it is lost.
-        gone = ended or name in lost
+        gone = name in lost or (bool(found) and found[-1].end_s is not None and not found[-1].lost)
         ready_s = found[0].start_s if found else max(float(schedule.vm_ready_s[number]), execution.until_s)
         until_s = (found[-1].end_s if gone and found else None) or execution.until_s
         index = int(schedule.vm_offer[number])
@@ -127,8 +123,8 @@ def execution_state(
         running = tuple(_on_vm(schedule, run, since_s) for run in execution.runs if run.runs_still and run.vm == name)
         # Prices, credits and paid time of the earlier state hold on.
         known = before.get(name) or _requested(name, offer, bill, since_s + ready_s)
-        status = "running" if found or name in before else "launching"
-        vms.append(known.model_copy(update={"status": status, "running": running}))
+        now = {"status": "running" if found or name in before else "launching", "running": running}
+        vms.append(known.model_copy(update=now))
     done = tuple(found.planned.task for found in execution.deviations if found.status == "done")
     return State(
         instance=schedule.instance.name,

@@ -1,4 +1,4 @@
-"""What columns of all files are called: `columns.toml`, and headings in the spelling that it has."""
+"""Names of the columns of all files: `columns.toml`, and headings in the spelling that it has."""
 
 from __future__ import annotations
 

@@ -473,7 +473,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def memory_kb(self) -> IntArray:
-        """What a task of each group needs of what tasks on a VM share, shape (n_groups,): memory in KB, slots, or both.
+        """Need of a task of each group, of what tasks on a VM share, shape (n_groups,): memory in KB, slots, or both.
 
         Both are in one number; see `spotbag.core.capacities`.
         """

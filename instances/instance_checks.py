@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -295,6 +295,16 @@ def _id_issues(tasks: Sequence[tuple[int, Any]]) -> Iterator[Issue]:
                 yield Issue(f"tasks[{index}]", rule, "id", task.id)
 
 
+def _run_times(task: Any, pools: Mapping[str, Sequence[str]], speeds: Mapping[str, float]) -> Mapping[str, float]:
+    """Run times of a task on the VM types of the catalogue; each type in a zone is one."""
+    given: Mapping[str, float] | None = task.runtime_s
+    if not given:
+        return {name: task.base_runtime_s / speed for name, speed in speeds.items()}
+    if speeds.keys() >= given.keys() and pools.keys() == speeds.keys():  # as almost always, and quick
+        return given
+    return {pool: time for name, time in given.items() for pool in pools.get(name, ())}
+
+
 def _placement_issues(
     tasks: Sequence[tuple[int, Any]], vm_types: Sequence[VmType], span_s: tuple[int, int] | None
 ) -> Iterator[Issue]:
@@ -303,7 +313,6 @@ def _placement_issues(
     pools: dict[str, list[str]] = defaultdict(list)
     for name, vm_type in known.items():
         pools[vm_type.instance_type].append(name)
-    in_pools = pools.keys() != known.keys()
     sizes = {name: type_memory_kb(vm_type) for name, vm_type in known.items()}
     speeds = {name: vm_type.speed for name, vm_type in known.items()}
     largest_kb = max(sizes.values())
@@ -311,55 +320,48 @@ def _placement_issues(
     smallest_kb = min(sizes.values())
     fewest, most = (of(vm_type.vcpus for vm_type in vm_types) for of in (min, max))
     architectures = {name: vm_type.architecture for name, vm_type in known.items()}
+
+    def demands(task: Any, need_kb: int) -> Iterator[tuple[Any, Callable[[str], bool], str, str, Any]]:
+        """Yield the demands that a task may have: which types fit, and what is wrong if it runs on none of these."""
+        rule, wanted = "is that of no VM type that it has a run time for", task.architecture
+        yield wanted, lambda name: architectures[name] == wanted, rule, "architecture", wanted
+        rule, markets = "has no offer of a VM type that it has a run time for", task.markets or ()
+        yield (
+            markets,
+            lambda name: not known[name].offers.keys().isdisjoint(markets),
+            rule,
+            "markets",
+            " and ".join(markets),
+        )
+        rule = f"fits no VM type (largest {largest_kb / KB_PER_MB:g}{reserved})"
+        yield need_kb > largest_kb, lambda name: False, rule, "memory_mb", task.memory_mb
+        rule = "fits none of the VM types that it has a run time for"
+        yield need_kb > smallest_kb, lambda name: need_kb <= sizes[name], rule, "memory_mb", task.memory_mb
+        rule = f"are more than any of the VM types that it has a run time for and fits has (most {most})"
+        yield task.cores, lambda name: task.cores <= known[name].vcpus, rule, "cores", task.cores
+
     # Each rule leaves fewer types; a task is reported for the first rule that leaves none, and not for later ones.
     for index, task in tasks:
         if bool(task.runtime_s) == bool(task.base_runtime_s):
             continue
         where = f"tasks[{index}]"
-        times = task.runtime_s
+        given = task.runtime_s or {}
+        for name in () if given.keys() <= pools.keys() else [name for name in given if name not in pools]:
+            rule = f"names no VM type of the catalogue ({', '.join(list(pools)[:8])})"
+            yield Issue(where, rule, f"runtime_s.{name}", item=task.id)
+        times = _run_times(task, pools, speeds)
         if not times:
-            times = {name: task.base_runtime_s / speed for name, speed in speeds.items()}
-        elif not times.keys() <= pools.keys():
-            for name in [name for name in times if name not in pools]:
-                rule = f"names no VM type of the catalogue ({', '.join(list(pools)[:8])})"
-                yield Issue(where, rule, f"runtime_s.{name}", item=task.id)
-            times = {name: time for name, time in times.items() if name in pools}
-            if not times:
-                continue
-        if task.runtime_s and in_pools:
-            times = {pool: time for name, time in times.items() for pool in pools[name]}
-        if task.architecture:
-            times = {name: time for name, time in times.items() if architectures[name] == task.architecture}
-            if not times:
-                rule = "is that of no VM type that it has a run time for"
-                yield Issue(where, rule, "architecture", task.architecture, task.id)
-                continue
-        if task.markets:
-            times = {
-                name: time for name, time in times.items() if not known[name].offers.keys().isdisjoint(task.markets)
-            }
-            if not times:
-                rule = "has no offer of a VM type that it has a run time for"
-                yield Issue(where, rule, "markets", " and ".join(task.markets), task.id)
-                continue
+            continue
         # Rounded as all memory is: a need that is stated with an error of arithmetic must not exceed a size by it.
         need_kb = math.ceil(task.memory_mb * KB_PER_MB * (1 - EXCESS))
-        if need_kb > smallest_kb:
-            if need_kb > largest_kb:
-                rule = f"fits no VM type (largest {largest_kb / KB_PER_MB:g}{reserved})"
-                yield Issue(where, rule, "memory_mb", task.memory_mb, task.id)
-                continue
-            times = {name: time for name, time in times.items() if need_kb <= sizes[name]}
-            if not times:
-                rule = "fits none of the VM types that it has a run time for"
-                yield Issue(where, rule, "memory_mb", task.memory_mb, task.id)
-                continue
-        if task.cores and task.cores > fewest:
-            times = {name: time for name, time in times.items() if task.cores <= known[name].vcpus}
-            if not times:
-                rule = f"are more than any of the VM types that it has a run time for and fits has (most {most})"
-                yield Issue(where, rule, "cores", task.cores, task.id)
-                continue
+        if task.architecture or task.markets or need_kb > smallest_kb or (task.cores or 1) > fewest:
+            for asked, fits, rule, field, value in demands(task, need_kb):
+                times = {name: time for name, time in times.items() if fits(name)} if asked else times
+                if not times:
+                    yield Issue(where, rule, field, value, task.id)
+                    break
+        if not times:
+            continue
         if span_s is not None:
             yield from _time_issues(where, task, min(times.values()), *span_s)
 

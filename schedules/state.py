@@ -479,7 +479,7 @@ class _Remaining:
         return {position: fraction for position, fraction in wanted if position is not None}
 
     def instance(self) -> Instance:
-        """Make it."""
+        """Return the instance of the rest."""
         given, group = self.given, self.given.task_group[self.tasks]
         names = picked(given.task_ids, self.tasks.tolist())
         self.rows = self._rows(group, names)
@@ -551,7 +551,7 @@ class _Remaining:
         self.duration_s[position] = row[0]
 
     def _arrays(self, group: IntArray, names: Sequence[str], same_times: bool) -> dict[str, Any]:
-        """Arrays that the instance would derive from its fields, made from those of the bag."""
+        """Return arrays of the instance, made from those of the bag instead of derived from its fields."""
         given = self.given
         arrays: dict[str, Any] = {
             "n_tasks": len(names),
@@ -684,7 +684,7 @@ class _Remaining:
         }
 
     def _running_tasks(self, remaining: Instance) -> tuple[RunningTasks, Sequence[RunningTask], IntArray]:
-        """Tasks that run, as arrays and as records, and their ends."""
+        """Return the running tasks, as arrays and as records, and their ends."""
         now, given, vms = self.now_s, self.given, self.state.vms
         entries = [entry for vm in vms for entry in vm.running]
         machine = np.repeat(np.arange(len(vms)), [len(vm.running) for vm in vms])

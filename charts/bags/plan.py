@@ -106,6 +106,7 @@ def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival
     order = sorted(used, key=lambda vm: (offers[vm].market != "spot", schedule.vm_machine[vm] < 0, vm))
     lane_of = {vm: lane for lane, vm in enumerate(order)}
     ready_s = {vm: int(schedule.vm_ready_s[vm]) for vm in used}
+    # One legend tells the boot of all VMs, where it takes them equally long.
     each = {seconds for seconds in ready_s.values() if seconds}
     booting = replace(BOOTING, label=f"booting ({each.pop():,} s)") if len(each) == 1 else BOOTING
     since_s = np.minimum(schedule.vm_ready_s, 0)
@@ -125,6 +126,7 @@ def plan_chart(schedule: Schedule, method: str | None = None, survival: Survival
         bars += [Bar(lane_of[vm], core, stretch(start, end), look, name) for core in cores]
     found = {bar.look for bar in bars}
     lanes = vm_lanes([(_label(schedule, vm), offers[vm].vm_type.vcpus) for vm in order])
+    # Tasks that began long before a state would squeeze what is planned.
     begin_s = max(int(since_s.min()), -int(_MOST_BEFORE * max(schedule.makespan_s, 1)))
     maker = f", {method}" if method else ""
     return bag_chart(

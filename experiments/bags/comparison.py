@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
@@ -253,6 +254,7 @@ def run_case(
         If it is asked to stop before the run has begun.
     """
     warm_up([case.method])  # it is no part of the time of a run
+    of_case = partial(Row, case.label, case.method, case.seed)
     stop_point()
     with watched_time() as clock:
         try:
@@ -266,21 +268,12 @@ def run_case(
                 threads=threads,
             )
         except SpotbagError as error:  # a refusal may name what a heuristic has come to in time
-            return Row(
-                case.label,
-                case.method,
-                case.seed,
-                "refused" if isinstance(error, ModelRefusal) else "error",
-                reason=str(error),
-                ended_by_time=clock.ended_work,
-            )
+            status: RowStatus = "refused" if isinstance(error, ModelRefusal) else "error"
+            return of_case(status, reason=str(error), ended_by_time=clock.ended_work)
     if on_result is not None:
         on_result(result)
     plan = None if result.status == "late" else result.schedule  # what is compared is in time
-    return Row(
-        case.label,
-        case.method,
-        case.seed,
+    return of_case(
         "no-plan" if result.status == "late" else result.status,
         None if plan is None else result.objective,
         result.bound,

@@ -104,19 +104,16 @@ def price_list_of_aws(
         quote = source.rows.quotes.setdefault((name, place, "on-demand"), source.quote(prices[0], day))
         if len({quote.price_usd_per_hour, *prices}) > 1:
             source.fault(where, f"has another price in {place} than before", item=name)
-        before = source.rows.facts.get(name, {"vcpus": vcpus, "memory_mb": memory * MB_PER_GB})
-        if (before["vcpus"], before["memory_mb"]) != (vcpus, memory * MB_PER_GB):
+        memory_mb = memory * MB_PER_GB
+        before = source.rows.facts.get(name, {"vcpus": vcpus, "memory_mb": memory_mb})
+        if (before["vcpus"], before["memory_mb"]) != (vcpus, memory_mb):
             source.fault(where, "has other vCPUs or another memory than before", item=name)
         processor = attributes.get("physicalProcessor", "")
-        source.put_type(
-            name,
-            vcpus,
-            memory * MB_PER_GB,
-            burstable,
-            architecture=("arm64" if "Graviton" in processor else "x86_64") if processor else None,
-            accelerators=f"{gpus} GPU" if gpus != "0" else None,
-            date=day,
-        )
+        # AWS calls its own processors Graviton, and all of them are of Arm.
+        architecture = ("arm64" if "Graviton" in processor else "x86_64") if processor else None
+        accelerators_said = None if gpus == "0" else f"{gpus} GPU"
+        more = {"architecture": architecture, "accelerators": accelerators_said, "date": day}
+        source.put_type(name, vcpus, memory_mb, burstable, **more)
     return _with_notes(source, page.more)
 
 

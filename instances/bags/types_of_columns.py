@@ -54,6 +54,7 @@ def columns_of_types(
             f"column {common.heading!r} holds run times for all types, column {by_type[0].heading!r} for one: give one "
             "of both (with one for all, --speed says how types differ)",
         )
+    # A type without run times could run nothing, which nobody chooses it for.
     given = {column.vm_type for column in by_type}
     missing = [name for name in chosen if name not in given]
     if by_type and missing:

@@ -99,6 +99,7 @@ def _facts(
     if best is not None:
         known.append(best.bound)
     bound = max(known, default=None)
+    # Where it must survive, a plan is optimal if none that survives is better, whatever others come to.
     gap = relative_gap(schedule.objective, bound)
     proved = [closes_gap(schedule.objective, value) for value in (bound, survivors) if value is not None]
     optimal = _can_be_run(checked) and any(proved)

@@ -1,4 +1,4 @@
-"""What commands say beside their answers: warnings, tables, exit codes, and the progress of long work."""
+"""Output of commands beside JSON: warnings, tables, exit codes, and the progress of long work."""
 
 from __future__ import annotations
 

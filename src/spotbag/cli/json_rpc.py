@@ -178,7 +178,7 @@ class Server:
         return calls
 
     def _end(self) -> None:
-        """End all that is under way."""
+        """End the requests under way."""
         until = time.monotonic() + self._patience_s
         for call in self._stop_all():
             if call.thread is not None:
@@ -186,7 +186,7 @@ class Server:
                 leave_behind(call.thread, call.stop.set)
 
     def _take(self, line: bytes) -> None:
-        """Begin what a line asks for."""
+        """Begin the requests of a line."""
         code = PARSE_ERROR
         try:
             given = parse_value(line.decode().strip(), "message")
@@ -274,7 +274,7 @@ class Server:
         return json.dumps(found is not None)
 
     def _shutdown(self, given: dict[str, Any], call: Call) -> str:
-        """End all that is under way, and the server."""
+        """End the requests under way, and the server."""
         params_as(Record, given)
         self._over = True
         self._end()

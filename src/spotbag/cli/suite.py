@@ -104,7 +104,7 @@ class SuiteRanking(Answer, kind="suite-ranking"):
 
 
 def _aside(found: Ranking) -> str:
-    """What else is said above a table."""
+    """Return the remarks above a table."""
     said = [] if found.critical_difference is None else [f"critical difference {found.critical_difference:.2f}"]
     said += [] if found.friedman_p is None else [f"Friedman p {found.friedman_p:.2g}"]
     said += [f"left out, as some entry lacks them: {', '.join(found.left_out)}"] if found.left_out else []

@@ -145,6 +145,7 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
         )
     )
     with interruptible():
+        # One by one, as an interrupt must leave what was found before it.
         while not stopped():
             with busy(f"solving {names[len(updates) % len(names)]} by {method}", time_limit):
                 found = next(left, None)

@@ -104,6 +104,7 @@ def import_log_command(
     if out is not None:
         from ...schedules.state import State
 
+        # The plan may be one from a state: what was done and paid before it counts as well.
         since = None if state is None else State.read(state)
         execution_state(schedule, execution, gone, since).write(out)
         wrote(out, "the state")

@@ -161,6 +161,7 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
             unplaced.append(name)
     if len(unplaced) == remaining.n_tasks:
         return None
+    # What the bag no longer has, or cannot run where it was, is taken out of it: the plan of the rest is a hint.
     begun = any(row.start_s < 0 for row in document.task_rows)
     whole = document.deadline_s == problem.deadline_s and len(document.task_rows) == problem.n_tasks
     if whole and not unplaced and not begun:

@@ -113,7 +113,7 @@ class _Kept:
 
 
 class ServedBags:
-    """Bags that are planned by messages.
+    """Keeper of the bags planned by messages.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class ServedBags:
         self.methods: Mapping[str, Method] = {name: getattr(self, name) for name in PARAMS}
 
     def initialize(self, given: dict[str, Any], call: Call) -> str | Work:
-        """Say what is served, once loops are compiled and loaded if that is asked for."""
+        """Return the names of all methods, once loops are compiled and loaded if that is asked for."""
         asked = params_as(PARAMS["initialize"], given)
 
         def answer(warm: bool) -> str:
@@ -163,7 +163,7 @@ class ServedBags:
         return work
 
     def replan(self, given: dict[str, Any], call: Call) -> Work:
-        """Plan what is left of a bag."""
+        """Plan the rest of a bag."""
         asked = params_as(PARAMS["replan"], given)
         kept, bag, state = self._of(asked)
         start = kept.plan

@@ -362,6 +362,7 @@ class _Replayed:
             pairs = zip(summaries, bounds, strict=True)
             least = [replace(summary, means=_bound_estimates(of_policy)) for summary, of_policy in pairs]
             print_rows(least, words("at least", "policy"), *columns[:3], tight=True)
+        # Few policies send jobs to resources that nobody wants: no column where none has.
         unwanted = any(summary.means["unwanted"].mean for summary in summaries)
         counts = (
             mean("placed\ngood", "good", digits),

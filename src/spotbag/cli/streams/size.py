@@ -117,6 +117,7 @@ def size_command(
             sizings.append(size_job(problem, cast("SizingMethod", method)))
             if stopped():
                 break
+        # After an interrupt there are fewer sizings than jobs.
         rows = list(zip(chosen, problems, sizings, strict=False))
         interrupted = len(rows) < len(chosen)
         if interrupted:
