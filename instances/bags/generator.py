@@ -179,7 +179,14 @@ def generate_instance(
     SpotbagError
         If an argument is out of its range.
     """
-    _check_arguments(n_tasks, classes, seed, max_on_demand, tightness, d_spot_fraction)
+    _check_range("the number of tasks", n_tasks, 1, MAX_TASKS)
+    _check_range("the number of classes", classes, 1, n_tasks)
+    _check_range("the seed", seed, 0, 2**63)
+    _check_range("the limit of on-demand VMs", max_on_demand, 0, 10**9)
+    if not 0 < tightness <= 1:
+        raise SpotbagError(f"the tightness must be in (0, 1], not {tightness}")
+    if d_spot_fraction is not None and not 0 <= d_spot_fraction <= 1:
+        raise SpotbagError(f"the fraction of D_spot must be in [0, 1], not {d_spot_fraction}")
     vm_types = _vm_types(catalogue, 1 if limit is None else limit)
     runtimes = Distribution.parse(runtime_s) if isinstance(runtime_s, str) else runtime_s
     memories = Distribution.parse(memory_mb) if isinstance(memory_mb, str) else memory_mb
@@ -234,27 +241,6 @@ def generate_instance(
         vm_types=vm_types,
         tasks=tasks,
     )
-
-
-def _check_arguments(
-    n_tasks: int,
-    classes: int | None,
-    seed: int,
-    max_on_demand: int | None,
-    tightness: float,
-    d_spot_fraction: float | None,
-) -> None:
-    """Refuse numbers that are out of their range."""
-    _check_range("the number of tasks", n_tasks, 1, MAX_TASKS)
-    if classes is not None:
-        _check_range("the number of classes", classes, 1, n_tasks)
-    _check_range("the seed", seed, 0, 2**63)
-    if max_on_demand is not None:
-        _check_range("the limit of on-demand VMs", max_on_demand, 0, 10**9)
-    if not 0 < tightness <= 1:
-        raise SpotbagError(f"the tightness must be in (0, 1], not {tightness}")
-    if d_spot_fraction is not None and not 0 <= d_spot_fraction <= 1:
-        raise SpotbagError(f"the fraction of D_spot must be in [0, 1], not {d_spot_fraction}")
 
 
 def _vm_types(catalogue: str | Sequence[VmType], limit: int) -> tuple[VmType, ...]:
@@ -343,8 +329,8 @@ def core_count(vm_types: Sequence[VmType], max_on_demand: int | None, markets: C
     return max(cores, 1)
 
 
-def _check_range(what: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
+def _check_range(what: str, value: int | None, low: int, high: int) -> None:
+    if value is not None and not low <= value <= high:
         raise SpotbagError(f"{what} must be from {low} to {high}, not {value}")
 
 

@@ -34,15 +34,15 @@ class JobOptions:
     """Choice of the jobs of a log."""
 
     user: str | None = option("ID", "Jobs of this user.")
-    submitted_from: float | None = duration_option(
+    from_s: float | None = duration_option(
         "Jobs submitted from this time of the log on: 2d, 36h or seconds.", name="from"
     )
-    submitted_to: float | None = duration_option("Jobs submitted before this time of the log.", name="to")
+    to_s: float | None = duration_option("Jobs submitted before this time of the log.", name="to")
     status: str = option("CODES", "Jobs with one of these by commas: 1 completed, or all.", "1,-1")
-    requested: bool = option(
+    requested_times: bool = option(
         None, "Take the requested time of a job, not the one it took.", False, name="requested-times"
     )
-    jobs: int | None = option("N", "The first N of these jobs only.", min=1)
+    most_jobs: int | None = option("N", "The first N of these jobs only.", name="jobs", min=1)
 
     def filter(self, multi_core: MultiCore = "keep", bag: str | None = None) -> JobFilter:
         """Return the options as a filter of jobs."""
@@ -52,16 +52,9 @@ class JobOptions:
         codes = [] if self.status == "all" else [number_of(code) for code in names_in([self.status])]
         if any(code is None or not code.is_integer() for code in codes):
             raise SpotbagError(f"--status {self.status}: must be whole numbers by commas, or all")
-        return JobFilter(
-            user=self.user,
-            bag=bag,
-            from_s=self.submitted_from,
-            to_s=self.submitted_to,
-            statuses=tuple(int(code) for code in codes if code is not None),
-            requested_times=self.requested,
-            multi_core=multi_core,
-            most_jobs=self.jobs,
-        )
+        given = {entry.name: getattr(self, entry.name) for entry in fields(JobOptions) if entry.name != "status"}
+        statuses = tuple(int(code) for code in codes if code is not None)
+        return JobFilter(bag=bag, statuses=statuses, multi_core=multi_core, **given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +204,7 @@ def deliver_jobs(made: Stream | Platform, path: str | None, as_json: bool) -> No
 
 _OF_ARRIVALS = (
     *("deadline", "stretch", "column", "ignore_column", "only"),
-    *("user", "submitted_from", "submitted_to", "status", "requested", "jobs"),
+    *("user", "from_s", "to_s", "status", "requested_times", "most_jobs"),
 )
 OF_STREAMS = Only("types", "speed", "region", "prices", "market", "block", "launch", *_OF_ARRIVALS)
 OF_PLATFORMS = Only("resources", "budget_rate", *_OF_ARRIVALS)
