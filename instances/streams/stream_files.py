@@ -1,19 +1,24 @@
-"""Reading and writing streams of jobs: JSON of the format ``spotbag.jobs/1``; the streams of the library."""
+"""Streams of jobs as files: JSON of the format ``spotbag.jobs/1``, the library, lists of run times, arrivals."""
 
 from __future__ import annotations
 
 import io
 import math
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import InputError, Issue, input_error
-from ...core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, exact_seconds, is_name, number_of
+from ...core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, exact_seconds, is_name, number_of, plain
 from ...core.text_files import read_text, source_name
 from ..library import load
 from .entries import Application, Job, StreamVmType
 from .run_times import LONGEST_RUN_S, MAX_SAMPLES, SHORTEST_RUN_S, SequenceRunTimes
-from .stream import Stream
+from .stream import JOBS_FORMAT, Stream
+
+if TYPE_CHECKING:
+    from ..arrivals import Arrival, Deadlines
 
 _MOST_ISSUES = 1000
 
@@ -126,3 +131,74 @@ def library_stream(name: str) -> Stream:
         If there is none of that name; close names are suggested.
     """
     return load(Stream, name)
+
+
+def stream_of_arrivals(
+    arrivals: Sequence[Arrival],
+    deadlines: Deadlines,
+    vm_types: Sequence[StreamVmType],
+    speeds: Mapping[str, float],
+    *,
+    name: str,
+    source: str,
+    block_s: int,
+    creation_overhead_s: int,
+) -> Stream:
+    """Make a stream of jobs that keep their run times: those of an application are one only if they run equally long.
+
+    Parameters
+    ----------
+    arrivals, deadlines
+        The jobs, and the deadlines of those whose file has none.
+    vm_types, speeds
+        VM types, and the speeds of some by which run times are divided.
+    name, source : str
+        Of the stream, and of the file in messages.
+    block_s, creation_overhead_s : int
+        See `Stream`.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong, by the lines of the file.
+    """
+    from ..arrivals import places_of, since_first  # here, since most streams and platforms come from no table
+
+    runs = dict[str, dict[float, int]]()
+    for arrival in arrivals:
+        runs.setdefault(arrival.application, {}).setdefault(arrival.runtime_s, arrival.line)
+    jobs = [
+        {
+            "id": arrival.id,
+            "application": _name(arrival.application, arrival.runtime_s, runs[arrival.application]),
+            "submitted_s": at_s,
+            "deadline_s": due_s,
+            "n_tasks": arrival.count,
+        }
+        for arrival, at_s, due_s in since_first(arrivals, deadlines)
+    ]
+    document = {
+        "format": JOBS_FORMAT,
+        "name": name,
+        "block_s": block_s,
+        "creation_overhead_s": creation_overhead_s,
+        "vm_types": [vm_type.model_dump(mode="json", exclude_none=True) for vm_type in vm_types],
+        "applications": [
+            {"name": _name(application, run_s, seconds), "runtime_s": _run_times(run_s, vm_types, speeds)}
+            for application, seconds in runs.items()
+            for run_s in seconds
+        ],
+        "jobs": jobs,
+    }
+    first = [line for seconds in runs.values() for line in seconds.values()]
+    with places_of({"jobs": [arrival.line for arrival in arrivals], "applications": first}, source):
+        return Stream.from_document(document, source)
+
+
+def _run_times(run_s: float, vm_types: Sequence[StreamVmType], speeds: Mapping[str, float]) -> dict[str, Any]:
+    values_s = {vm_type.name: run_s / speeds.get(vm_type.name, 1) for vm_type in vm_types}
+    return {name: {"distribution": "constant", "value_s": value_s} for name, value_s in values_s.items()}
+
+
+def _name(application: str, run_s: float, runs: Mapping[float, int]) -> str:
+    return application if len(runs) == 1 else f"{application} {plain(run_s)}s"

@@ -26,12 +26,11 @@ from spotbag.instances.bags.scenario_files import format_scenario
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.vm_catalogue import Catalogue, VmChoice
 from spotbag.instances.instance import Instance
-from spotbag.instances.platforms.arrivals import platform_of_arrivals
 from spotbag.instances.platforms.platform import Platform
-from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.instances.streams.arrivals import stream_of_arrivals
+from spotbag.instances.platforms.platform_files import library_platform, platform_of_arrivals
 from spotbag.instances.streams.entries import StreamVmType
 from spotbag.instances.streams.stream import Stream
+from spotbag.instances.streams.stream_files import stream_of_arrivals
 from spotbag.instances.table_columns import CsvFormat
 from spotbag.instances.table_formats import LogFormat
 from tests.fuzzing.mutations import Keys, Mutator, Node, Spelled, spell, tree, walk

@@ -10,11 +10,10 @@ import pytest
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.arrivals import Arrival, Deadlines, arrivals_of_table, since_first
 from spotbag.instances.bags.job_logs import JobFilter, arrivals_of_log
-from spotbag.instances.platforms.arrivals import platform_of_arrivals
-from spotbag.instances.platforms.platform_files import library_platform
-from spotbag.instances.streams.arrivals import stream_of_arrivals
+from spotbag.instances.platforms.platform_files import library_platform, platform_of_arrivals
 from spotbag.instances.streams.entries import StreamVmType
 from spotbag.instances.streams.stream import Stream
+from spotbag.instances.streams.stream_files import stream_of_arrivals
 from spotbag.instances.table_columns import CsvFormat
 from spotbag.instances.table_formats import kind_of_file
 

@@ -124,7 +124,7 @@ class StreamFileOptions(ArrivalOptions):
 
     def make(self, text: str, source: str) -> Stream:
         """Make a stream of a file of jobs."""
-        from ..instances.streams.arrivals import stream_of_arrivals
+        from ..instances.streams.stream_files import stream_of_arrivals
 
         found, deadlines = self.arrivals(text, source)
         vm_types, speeds = self._vm_types()
@@ -179,7 +179,7 @@ class PlatformFileOptions(ArrivalOptions):
 
     def make(self, text: str, source: str) -> Platform:
         """Make a platform of a file of jobs."""
-        from ..instances.platforms.arrivals import platform_of_arrivals
+        from ..instances.platforms.platform_files import platform_of_arrivals
 
         found, deadlines = self.arrivals(text, source)
         if any(arrival.budget is None for arrival in found):
