@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -171,16 +170,6 @@ class Folder:
         """Let others add to it."""
         self._file.close()
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Let others add to it."""
-        self.close()
-
 
 class Memory:
     """In place of a `Folder`, where nothing is kept: rows are handed to whoever has the experiment run."""
@@ -211,15 +200,6 @@ class Memory:
     def plan(self, key: str) -> str | None:
         """Return a plan, if there is one."""
         return self._plans.get(key)
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Do nothing."""
 
 
 def read_about(folder: str | os.PathLike[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -103,7 +103,7 @@ def run_experiment(
     """
     plans, days = asked.cells(files_from or Path(), given)
     cells, done = len(plans) + len(days), 0
-    with Memory() if folder is None else Folder(folder) as place:
+    with nullcontext(Memory()) if folder is None else closing(Folder(folder)) as place:
         finished = place.finished()
         known = _ask(asked, place, cells, finished, (cell.key for group in (plans, days) for cell in group))
         if on_start is not None:

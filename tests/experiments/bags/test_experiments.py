@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -175,7 +176,7 @@ def test_an_experiment_may_grow_and_another_one_is_refused(tmp_path: Path) -> No
 
 
 def test_two_processes_do_not_add_to_one_folder(tmp_path: Path) -> None:
-    with Folder(tmp_path), pytest.raises(SpotbagError, match="another process is running this experiment"):
+    with closing(Folder(tmp_path)), pytest.raises(SpotbagError, match="another process is running this experiment"):
         Folder(tmp_path)
     Folder(tmp_path).close()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ...schedules.method import StepEnd
     from ...schedules.schedule import Schedule
     from ...solvers.bags.plan_choice import PlanChoice
-    from ...solvers.bags.result import Result, Status
+    from ...solvers.bags.result import Result, Stage, Status
 
 EXAMPLE = (
     "Example:  spotbag solve burst-hads/J60 --markets spot --out plan.json --gantt plan.png   "
@@ -61,15 +61,6 @@ _QUIET = DaysToComeOptions()
 _NAMED = ScenarioOptions()
 _SURVIVES = {True: "yes", False: "no", None: "-"}
 _OF_SURVIVORS = " of plans that survive"
-
-
-class Stage(Part):
-    """A quantity that a goal makes least."""
-
-    quantity: Literal["cost_usd", "makespan_s"]
-    value: float
-    bound: float | None
-    proven: bool
 
 
 class PlannedVm(Part):
