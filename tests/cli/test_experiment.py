@@ -25,6 +25,15 @@ def test_commands_of_experiments(shell: Shell, tmp_path: Path, monkeypatch: pyte
     assert {entry["name"] for entry in shell.json("experiment", "list")["experiments"]} == set(ready_names())
 
 
+def test_a_method_is_judged_beside_days(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    days = '[days]\nscenarios = ["hads/sc4"]\npolicies = ["static"]\ndays = 2\n'
+    (tmp_path / "mine.toml").write_text(f'instances = ["hads/J60"]\nmethods = ["greedy"]\n{days}', encoding="utf-8")
+    assert shell.json("experiment", "run", "mine.toml", "--out", "mine")["run"] == 2
+    [cell] = shell.json("experiment", "judge", "mine")["cells"]
+    assert (cell["verdict"], cell["makespan_s"]) == ("held", 1269)
+
+
 def test_cells_are_drawn_and_a_method_is_judged_by_them(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import SpotbagError, input_error
@@ -39,7 +38,6 @@ def report_command(
     It has tables that sort and filter, and charts that zoom; it needs a browser, and no network.
     Exit code 0: written; 2: bad input.
     """
-    from .. import __version__
     from ..reports.page import report_page
 
     if not out.lower().endswith((".html", ".htm")):
@@ -47,62 +45,55 @@ def report_command(
     refuse_two_from_standard_input(what, instance, state)
     check_output(out, what, instance, state)
     with busy(f"writing {out}"):
-        made = _Given(what, instance, changes, state).report(__version__)
-        write_bytes(out, report_page(made))
+        write_bytes(out, report_page(_report(what, instance, changes, state)))
     wrote(out)
 
 
-@dataclass(frozen=True)
-class _Given:
-    """The argument of a report, with the options that an instance is read by."""
+def _report(what: str, instance: str | None, changes: InstanceOptions, state: str | None) -> Report:
+    """Make the report on what is given, whichever it is."""
+    from .. import __version__
+    from ..core.json_documents import format_of, parse_json
+    from ..schedules.documents import SCHEDULE_FORMAT
 
-    what: str
-    instance: str | None
-    changes: InstanceOptions
-    state: str | None
+    text = "" if os.path.isdir(what) else read_text(what)
+    kind, source = format_of(text), source_name(what)
+    if kind in (SCHEDULE_FORMAT, _ANSWER):
+        return _of_plan(parse_json(text, source), source, what, instance, changes, state)
+    if instance is not None or state is not None or changes != InstanceOptions():
+        warn([f"{what} is no plan: --instance, --state and options that change an instance changed nothing"])
+    if os.path.isdir(what):
+        from ..reports.bags.experiment import experiment_report
 
-    def report(self, version: str) -> Report:
-        """Make the report, whichever it is."""
-        from ..core.json_documents import format_of
-        from ..schedules.documents import SCHEDULE_FORMAT
+        return experiment_report(what, __version__)
+    if kind == _PAPER:
+        from ..reports.papers import paper_report, parse_paper
 
-        if os.path.isdir(self.what):
-            from ..reports.bags.experiment import experiment_report
+        return paper_report(parse_paper(text, source), __version__)
+    from ..reports.replay import replay_report
+    from ..traces.files import parse_traces
 
-            self._warn_of_idle()
-            return experiment_report(self.what, version)
-        text, source = read_text(self.what), source_name(self.what)
-        kind = format_of(text)
-        if kind in (SCHEDULE_FORMAT, _ANSWER):
-            return self._of_plan(text, source, kind == _ANSWER, version)
-        self._warn_of_idle()
-        if kind == _PAPER:
-            from ..reports.papers import paper_report, parse_paper
+    return replay_report(parse_traces(text, source), __version__)
 
-            return paper_report(parse_paper(text, source), version)
-        from ..reports.replay import replay_report
-        from ..traces.files import parse_traces
 
-        return replay_report(parse_traces(text, source), version)
+def _of_plan(
+    document: dict[str, Any],
+    source: str,
+    what: str,
+    instance: str | None,
+    changes: InstanceOptions,
+    state: str | None,
+) -> Report:
+    from .. import __version__
+    from ..reports.bags.plan import plan_report
+    from ..schedules.schedule_files import schedule_document_of
+    from .bags.planning import schedule_or_none
 
-    def _of_plan(self, text: str, source: str, is_answer: bool, version: str) -> Report:
-        from ..core.json_documents import parse_json
-        from ..reports.bags.plan import plan_report
-        from ..schedules.schedule_files import schedule_document_of
-        from .bags.planning import schedule_or_none
-
-        document = parse_json(text, source)
-        answer = _checked(document, source) if is_answer else None
-        plan = schedule_document_of(document["plan"] if is_answer else document, source)
-        schedule = schedule_or_none(plan, self.instance, self.what, self.changes, self.state)
-        if schedule is None:
-            raise SpotbagError(f"{source}: is a plan for {plan.instance!r}; to report on it, name that with --instance")
-        return plan_report(schedule, plan, version, answer)
-
-    def _warn_of_idle(self) -> None:
-        """Warn of options that change nothing, where what is given is no plan."""
-        if self.instance is not None or self.state is not None or self.changes != InstanceOptions():
-            warn([f"{self.what} is no plan: --instance, --state and options that change an instance changed nothing"])
+    answer = _checked(document, source) if document.get("format") == _ANSWER else None
+    plan = schedule_document_of(document if answer is None else answer["plan"], source)
+    schedule = schedule_or_none(plan, instance, what, changes, state)
+    if schedule is None:
+        raise SpotbagError(f"{source}: is a plan for {plan.instance!r}; to report on it, name that with --instance")
+    return plan_report(schedule, plan, __version__, answer)
 
 
 def _checked(answer: dict[str, Any], source: str) -> dict[str, Any]:
