@@ -58,7 +58,7 @@ class Claim:
 
     @property
     def uncounted(self) -> str:
-        """Why it is not counted, in a word; empty if it is."""
+        """Reason not to count it, in a word; empty if it counts."""
         return "fitted" if self.fitted else "arithmetic" if self.arithmetic else ""
 
 
@@ -163,7 +163,7 @@ def exactly(label: str, is_so: bool, ours: str = "") -> Case:
 
 
 def together(label: str, cases: Sequence[Case], ours: str = "") -> Case:
-    """One comparison made of several that are to hold together."""
+    """Make a single comparison of several: all are to hold."""
     strongest = min(case.against for case in cases)
     shown = ours or ", ".join(map(str, cases))
     return replace(cases[0], label=label, ours=shown, verdict=all_hold(cases), against=min(len(cases) * strongest, 1.0))
@@ -254,30 +254,14 @@ Ours: TypeAlias = str | Callable[[Sequence[Case]], str]
 """What a claim shows of our numbers: as it is, or made of its comparisons."""
 
 
-def claim(
-    says: str,
-    cases: Case | Iterable[Case],
-    where: str = "",
-    printed: str = "",
-    *,
-    ours: Ours = "",
-    why: str = "",
-    note: str = "",
-    unprinted: str = "",
-    most: bool = False,
-    fitted: bool = False,
-    arithmetic: bool = False,
-) -> Claim:
-    """Judge a statement by its comparisons; those that do not bear it out are named.
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement to be judged.
 
-    Parameters
+    Attributes
     ----------
     says, where, printed, fitted, arithmetic
         Statement, source and so on of the `Claim`.
-    cases : Case or iterable of Case
-        The comparisons.
-    ours : str or callable
-        Our numbers, in words; if absent, `numbers`.
     why : str
         Reason to add if it does not hold.
     note : str
@@ -287,19 +271,49 @@ def claim(
     most : bool
         Whether more than half of the comparisons are to hold, and not all.
     """
+
+    says: str
+    where: str = ""
+    printed: str = ""
+    why: str = ""
+    note: str = ""
+    unprinted: str = ""
+    most: bool = False
+    fitted: bool = False
+    arithmetic: bool = False
+
+
+def claim(said: Statement, cases: Case | Iterable[Case], ours: Ours = "") -> Claim:
+    """Judge a statement by its comparisons; those that do not bear it out are named.
+
+    Parameters
+    ----------
+    said : Statement
+        What is said.
+    cases : Case or iterable of Case
+        The comparisons.
+    ours : str or callable
+        Our numbers, in words; if absent, `numbers`.
+    """
     found = [cases] if isinstance(cases, Case) else list(cases)
-    judged = found if most else corrected(found)
-    verdict = majority(judged) if most else all_hold(judged)
-    if unprinted and verdict == "does not hold":
-        verdict, why = "not decided", "; ".join(filter(None, [f"not so here, but that rests on {unprinted}", why]))
-    reasons = _named(judged) if len(judged) > 1 and not (most and verdict == "holds") else []
-    cause = [] if verdict == "holds" or not why else [why]
-    if len(judged) == 1 and verdict != "holds" and not (why or note):
+    judged = found if said.most else corrected(found)
+    verdict, why = majority(judged) if said.most else all_hold(judged), said.why
+    if said.unprinted and verdict == "does not hold":
+        verdict, why = "not decided", "; ".join(filter(None, [f"not so here, but that rests on {said.unprinted}", why]))
+    reasons = _named(judged) if len(judged) > 1 and not (said.most and verdict == "holds") else []
+    cause = why if verdict != "holds" else ""
+    if len(judged) == 1 and verdict != "holds" and not (why or said.note):
         reasons = [str(judged[0])]
-    shown = ours if isinstance(ours, str) else ours(judged)
-    reason = "; ".join(filter(None, [*reasons, *cause, note]))
     return Claim(
-        says, verdict, shown or numbers(judged), reason, where, printed, fitted, arithmetic, "; ".join(cause) or note
+        said.says,
+        verdict,
+        (ours if isinstance(ours, str) else ours(judged)) or numbers(judged),
+        "; ".join(filter(None, [*reasons, cause, said.note])),
+        said.where,
+        said.printed,
+        said.fitted,
+        said.arithmetic,
+        cause or said.note,
     )
 
 

@@ -1,4 +1,4 @@
-"""Data that lie beside the code of a paper: printed figures, notes, statements, bags that are drawn."""
+"""Data beside the code of a paper: printed figures, notes, statements, other assumptions, bags that are drawn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spotbag.core.json_documents import check_format, parse_json
 from spotbag.core.records import Record, validate_record
 from spotbag.core.statistics import Estimate, Statistic
 
-from .claims import ABOUT, Case, Claim, Found, Ours, Verdict, about, above, below, claim
+from .claims import ABOUT, Case, Claim, Found, Ours, Statement, Verdict, about, above, below, claim
 
 PUBLISHED_FORMAT: Literal["spotbag.published-figures/1"] = "spotbag.published-figures/1"
 
@@ -42,7 +42,7 @@ def read_changes(package: str) -> list[tuple[str, str, Mapping[str, Any]]]:
 
 
 def drawn_bags(package: str, name: str) -> dict[str, dict[str, Any]]:
-    """Read what bags are drawn by: each bag of a group in each of its families."""
+    """Read parameters of bags: of each bag of a group in each of its families."""
     found: dict[str, dict[str, Any]] = {}
     for group in read_toml(package, name)["groups"]:
         families, bags = group.pop("families"), group.pop("bags")
@@ -77,10 +77,10 @@ def read_notes(package: str, values: Mapping[str, Any]) -> Iterator[str]:
 class Statements:
     """The statements of a paper: their words stand in its ``statements.toml``, in order; its code judges them by name.
 
-    A table has the arguments of `claim`: what is said (``says``), ``where``, what the paper prints (``printed``), the
-    reason if it does not hold (``why``), what decides it and is not printed (``unprinted``), what else is to be known
-    (``note``), whether it is said of ``most`` comparisons only, and whether it is ``fitted`` or ``arithmetic``. Names
-    in braces are put in by the code.
+    A table has the fields of a `Statement`: what is said (``says``), ``where``, what the paper prints, the reason if it
+    does not hold (``why``), what decides it and is not printed (``unprinted``), what else is to be known (``note``),
+    whether it is said of ``most`` comparisons only, and whether it is ``fitted`` or ``arithmetic``. Names in braces are
+    put in by the code.
 
     It may also have the test of our numbers: each is to be ``above`` or ``below`` a limit, ``about`` a value, or
     ``between`` two; near is within so many ``points``, or ``percent`` of the value, for which `ABOUT` stands where
@@ -140,7 +140,7 @@ class Statements:
             said["fitted"] = fitted
         if isinstance(found, (Mapping, Statistic, Estimate, int, float)) or found is None:
             found = self.cases(name, found)
-        return claim(cases=found, ours=ours, **said)
+        return claim(Statement(**said), found, ours)
 
     def _test(self, name: str) -> dict[str, Any]:
         """The test of a statement, with what near means."""

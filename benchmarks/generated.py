@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def documents() -> Mapping[str, type[BaseModel]]:
-    """Record that reads each format, by the path of its JSON Schema in a checkout."""
+    """Records of all formats, by the paths of their JSON Schemas in a checkout."""
     from spotbag.experiments.bags.submissions import DaysRow, PlanRow
     from spotbag.instances.bags.scenario_files import ScenarioDocument
     from spotbag.instances.bags.timeline import TimelineDocument

@@ -45,15 +45,28 @@ def _several(kind: type) -> Callable[[str], tuple[Any, ...]]:
     return values
 
 
-def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], words: int = 0) -> None:
+def print_table(
+    title: str, columns: Sequence[str] | Mapping[str, str], rows: Iterable[Sequence[object]], words: int = 0
+) -> None:
     """Print a table of numbers in Markdown, each row as soon as it is there; its first columns may hold words.
 
-    Ctrl-C ends the program: a row that it has cut short is not shown.
+    Columns are headings, or headings and how their numbers are formatted: what is not known is a dash, and words stay
+    as they are. Ctrl-C ends the program: a row that it has cut short is not shown.
     """
+    headings = [Column(heading, place >= words) for place, heading in enumerate(columns)]
+    formats = list(columns.values()) if isinstance(columns, Mapping) else [""] * len(headings)
+
+    def texts(row: Sequence[object]) -> list[str]:
+        return [_text(value, form) for value, form in zip(row, formats, strict=True)]
+
     print(f"\n{title}\n", flush=True)
     with interruptible() as limit, suppress(LimitReached):
-        for line in markdown_lines([Column(heading, place >= words) for place, heading in enumerate(headings)], rows):
+        for line in markdown_lines(headings, map(texts, rows)):
             stop_point()
             print(line, flush=True)
     if limit.stopped():
         raise SystemExit(130)
+
+
+def _text(value: object, form: str) -> str:
+    return "-" if value is None else value if isinstance(value, str) else format(value, form)

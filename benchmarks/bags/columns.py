@@ -29,24 +29,21 @@ def instances() -> Iterator[tuple[str, Instance]]:
             yield name, with_d_spot(library_instance(name))
 
 
-def rows() -> Iterator[Sequence[str]]:
+def rows() -> Iterator[Sequence[object]]:
     """Gaps before and after."""
     solve(library_instance("tiny/two-cores"), "columns")  # what is compiled at first does not count
     for name, instance in instances():
         before = solve(instance, "search")
         after = solve(instance, "columns", time_limit_s=_SECONDS, initial=before.schedule)
         better = relative_gap(before.objective, after.objective)
-        yield (name, _percent(before.gap), _percent(after.gap), _percent(better), f"{after.runtime_s:.1f}")
-
-
-def _percent(fraction: float | None) -> str:
-    return "-" if fraction is None else f"{100 * fraction:.2f}"
+        gaps = (before.gap, after.gap, better)
+        yield name, *(None if gap is None else 100 * gap for gap in gaps), after.runtime_s
 
 
 def main() -> None:
     """Print the table."""
-    headings = ("bag", "gap of search (%)", "gap after columns (%)", "better plan by (%)", "time (s)")
-    print_table("columns, 20 s from the plan of the search", headings, rows(), words=1)
+    gaps = dict.fromkeys(("gap of search (%)", "gap after columns (%)", "better plan by (%)"), ".2f")
+    print_table("columns, 20 s from the plan of the search", {"bag": "", **gaps, "time (s)": ".1f"}, rows(), words=1)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ without reading, compiling and start-up; those of moves are of a processor.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
 from spotbag.schedules.method import Run
 from spotbag.schedules.queues import Queue, queue_times
-from spotbag.solvers.bags.result import Result
 from spotbag.solvers.bags.solve import solve
 
 from ..measuring import asked, print_table
@@ -33,7 +32,7 @@ def bag(n_tasks: int, limit: int, seed: int) -> Instance:
     return with_d_spot(instance.replace(markets=["spot"]))
 
 
-def gap_rows() -> Iterator[Sequence[str]]:
+def gap_rows() -> Iterator[Sequence[object]]:
     """Gap of the search to the proven bound, three seeds each."""
     cases = [(10_000, 20), (100_000, 20), (1_000, 20), (1_000, 50), (1_000, 100)]
     for n_tasks, limit in cases:
@@ -41,30 +40,19 @@ def gap_rows() -> Iterator[Sequence[str]]:
         results = [solve(bag(n_tasks, limit, seed), "search", seed=seed, survive="none") for seed in (1, 2, 3)]
         gaps = [100 * (result.gap or 0.0) for result in results]
         seconds = [result.runtime_s for result in results]
-        yield (
-            f"{n_tasks:,}",
-            f"{3 * limit}",
-            f"{n_tasks / cores:.2f}",
-            f"{np.mean(gaps):.4f}",
-            f"{max(gaps):.4f}",
-            f"{np.mean(seconds):.2f}",
-            f"{max(seconds):.2f}",
-        )
+        means = np.mean(gaps), max(gaps), np.mean(seconds), max(seconds)
+        yield n_tasks, 3 * limit, n_tasks / cores, *means
 
 
-def memory_rows() -> Iterator[Sequence[str]]:
+def memory_rows() -> Iterator[Sequence[object]]:
     """Objective of every heuristic where memory binds."""
     for name in library_names():
         if name.startswith("memory/"):
             results = [solve(library_instance(name), method) for method in ("greedy", "lpt", "ils", "search")]
-            yield (name, *(_objective(result) for result in results), f"{100 * (results[-1].gap or 0.0):.2f}")
+            yield name, *(result.objective for result in results), 100 * (results[-1].gap or 0.0)
 
 
-def _objective(result: Result) -> str:
-    return "-" if result.objective is None else f"{result.objective:.6f}"
-
-
-def move_rows() -> Iterator[Sequence[str]]:
+def move_rows() -> Iterator[Sequence[object]]:
     """Cost of a move of the iterated local search, against rebuilding all queues in Python after each move."""
     for n_tasks in (50, 100, 200, 500, 1000, 2000, 5000):
         # As many VMs as keep the tasks of a VM few, as in the papers' jobs.
@@ -92,33 +80,29 @@ def move_rows() -> Iterator[Sequence[str]]:
         begin = time.process_time()
         full = solve(instance, "ils", options={"burst_rate": 0.0})
         seconds = time.process_time() - begin
-        yield (
-            f"{n_tasks:,}",
-            str(len(search.offers)),
-            f"{1e6 * per_move:.2f}",
-            f"{1e6 * rebuilt:,.0f}",
-            f"{rebuilt / per_move:,.0f}",
-            f"{seconds:.2f}",
-            _objective(full),
-        )
+        times = 1e6 * per_move, 1e6 * rebuilt, rebuilt / per_move, seconds
+        yield n_tasks, len(search.offers), *times, full.objective
 
 
 def main() -> None:
     """Run as a command."""
-    tables = {
+    objectives = dict.fromkeys(("greedy", "lpt", "ils", "search"), ".6f")
+    gaps = {"mean gap (%)": ".4f", "worst gap (%)": ".4f", "mean time (s)": ".2f", "worst time (s)": ".2f"}
+    moves = {"move (µs)": ".2f", "all queues in Python (µs)": ",.0f", "ratio": ",.0f", "whole run (s)": ".2f"}
+    tables: dict[str, tuple[str, dict[str, str], Callable[[], Iterator[Sequence[object]]]]] = {
         "gaps": (
             "gap of the search to the proven bound",
-            ("tasks", "VMs", "tasks per core", "mean gap (%)", "worst gap (%)", "mean time (s)", "worst time (s)"),
+            {"tasks": ",", "VMs": "", "tasks per core": ".2f", **gaps},
             gap_rows,
         ),
         "memory": (
             "objective where memory binds",
-            ("instance", "greedy", "lpt", "ils", "search", "gap of search (%)"),
+            {"instance": "", **objectives, "gap of search (%)": ".2f"},
             memory_rows,
         ),
         "moves": (
             "a move of the iterated local search",
-            ("tasks", "VMs", "move (µs)", "all queues in Python (µs)", "ratio", "whole run (s)", "objective"),
+            {"tasks": ",", "VMs": "", **moves, "objective": ".6f"},
             move_rows,
         ),
     }
@@ -127,8 +111,8 @@ def main() -> None:
     solve(bag(60, 5, 0), "ils")
     solve(library_instance("memory/m10"), "search")
     for name in chosen:
-        title, headings, rows = tables[name]
-        print_table(title, headings, rows(), words=1 if name == "memory" else 0)
+        title, columns, rows = tables[name]
+        print_table(title, columns, rows(), words=1 if name == "memory" else 0)
 
 
 if __name__ == "__main__":

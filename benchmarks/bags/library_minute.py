@@ -16,20 +16,19 @@ from ..measuring import print_table
 _SECONDS = 60.0
 
 
-def rows(names: Sequence[str]) -> Iterator[Sequence[str]]:
+def rows(names: Sequence[str]) -> Iterator[Sequence[object]]:
     """Status, objective, gap and time of each instance."""
     for name in names:
         result = solve(library_instance(name), time_limit_s=_SECONDS)
-        objective = "-" if result.objective is None else f"{result.objective:.6f}"
-        gap = "-" if result.gap is None else f"{100 * result.gap:.2f}"
-        yield (name, result.status, objective, gap, f"{result.runtime_s:.1f}")
+        gap = None if result.gap is None else 100 * result.gap
+        yield name, result.status, result.objective, gap, result.runtime_s
 
 
 def main() -> None:
     """Print the table."""
     warm_up(["auto"])
-    headings = ("instance", "status", "objective", "gap to the bound (%)", "time (s)")
-    print_table("the library, a minute each", headings, rows(library_names()), words=2)
+    columns = {"instance": "", "status": "", "objective": ".6f", "gap to the bound (%)": ".2f", "time (s)": ".1f"}
+    print_table("the library, a minute each", columns, rows(library_names()), words=2)
 
 
 if __name__ == "__main__":

@@ -154,15 +154,16 @@ def main() -> None:
     rows = [
         (
             *key,
-            *(f"{row[name]:,}" for name in numbers),
-            f"{row['decisions'] / row['days']:,.0f}",
-            f"{1e6 * row['decisions'] / row['microseconds']:,.0f}" if row["microseconds"] else "",
+            *(row[name] for name in numbers),
+            row["decisions"] / row["days"],
+            1e6 * row["decisions"] / row["microseconds"] if row["microseconds"] else "",
         )
         for key, row in [*by_row.items(), (("all", ""), total)]
     ]
-    found_in = ("with a rescue at 0 s", "late of these", "late of others", "faulted by the auditor")
-    headings = ("bag", "days of", "days", *found_in, "decisions a day", "decisions a second")
-    print_table("days of on-time", headings, rows, words=2)
+    counts = ("days", "with a rescue at 0 s", "late of these", "late of others", "faulted by the auditor")
+    means = ("decisions a day", "decisions a second")
+    columns = {"bag": "", "days of": "", **dict.fromkeys(counts, ","), **dict.fromkeys(means, ",.0f")}
+    print_table("days of on-time", columns, rows, words=2)
 
 
 if __name__ == "__main__":

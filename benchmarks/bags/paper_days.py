@@ -43,7 +43,7 @@ FROM_PRINTED_MAKESPAN = "printed makespan"
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """VMs that can be rented, where the authors' files differ from what the papers print.
+    """Limits and types of VMs, where the authors' files differ from what the papers print.
 
     Attributes
     ----------

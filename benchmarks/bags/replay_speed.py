@@ -39,7 +39,7 @@ _PUBLISHED = (("hads/J60", "greedy", "hads/sc4"), ("burst-hads/ED200", "ils", "b
 _JOB = Job(48 * SECONDS_PER_HOUR, 70 * SECONDS_PER_HOUR, 180)
 
 
-def published_rows() -> Iterator[Sequence[str]]:
+def published_rows() -> Iterator[Sequence[object]]:
     """Replays per second on one core: two published jobs, and a single long job under its policies."""
     for name, method, scenario in _PUBLISHED:
         schedule = solve(library_instance(name), method, survive="none").schedule
@@ -53,7 +53,9 @@ def published_rows() -> Iterator[Sequence[str]]:
         yield "one job of 48 h", policy, *_speeds(_JOB.plan, policy, days, _JOB.cloud)
 
 
-def _speeds(schedule: Schedule, policy: str, days: Sequence[Timeline], cloud: Cloud) -> tuple[str, str, str]:
+def _speeds(
+    schedule: Schedule, policy: str, days: Sequence[Timeline], cloud: Cloud
+) -> tuple[float, float | None, float]:
     """Replays per second by the engine and in compiled loops, and events of a replay."""
     plan = replay_plan(schedule)
     loops = CompiledReplays(plan)
@@ -66,8 +68,8 @@ def _speeds(schedule: Schedule, policy: str, days: Sequence[Timeline], cloud: Cl
     middle = time.process_time()
     compiled = [loops.outcome(make(), day, cloud) for day in days]
     end = time.process_time()
-    fast = "-" if None in compiled else f"{len(days) / (end - middle):,.0f}"
-    return f"{len(days) / (middle - begin):,.0f}", fast, f"{events / len(days):,.0f}"
+    fast = None if None in compiled else len(days) / (end - middle)
+    return len(days) / (middle - begin), fast, events / len(days)
 
 
 def large_schedule(n_vms: int, seed: int = 0) -> Schedule:
@@ -101,7 +103,7 @@ def large_schedule(n_vms: int, seed: int = 0) -> Schedule:
     return Schedule(instance, vm_offer, task_vm, task_core, start, np.zeros(instance.n_tasks, dtype=bool))
 
 
-def large_rows() -> Iterator[Sequence[str]]:
+def large_rows() -> Iterator[Sequence[object]]:
     """Rows of one day of ever larger bags."""
     scenario = find_scenario("hads/sc4")
     for n_vms in _SIZES:
@@ -116,24 +118,17 @@ def large_rows() -> Iterator[Sequence[str]]:
             loops.outcome(find_policy(name), day, PAPERS)
             compiled_s = time.process_time() - middle
             moved = sum(outcome.migrations.values()) + outcome.tasks_stolen
-            yield (
-                f"{n_vms:,}",
-                f"{schedule.instance.n_tasks:,}",
-                name,
-                f"{outcome.events:,}",
-                f"{moved:,}",
-                f"{middle - begin:.3f}",
-                f"{compiled_s:.4f}",
-                f"{1e6 * compiled_s / (outcome.events + moved):.1f}",
-            )
+            times = middle - begin, compiled_s, 1e6 * compiled_s / (outcome.events + moved)
+            yield n_vms, schedule.instance.n_tasks, name, outcome.events, moved, *times
 
 
 def main() -> None:
     """Print the tables."""
-    columns = ("bag", "policy", "replays per second", "compiled", "events of a replay")
+    columns = {"bag": "", "policy": "", "replays per second": ",.0f", "compiled": ",.0f", "events of a replay": ",.0f"}
     print_table(f"{_DAYS} days, one core", columns, published_rows(), words=2)
-    headings = ("VMs", "tasks", "policy", "events", "tasks moved", "time (s)", "compiled (s)", "µs per event or move")
-    print_table("one day", headings, large_rows())
+    sizes = {"VMs": ",", "tasks": ",", "policy": "", "events": ",", "tasks moved": ","}
+    times = {"time (s)": ".3f", "compiled (s)": ".4f", "µs per event or move": ".1f"}
+    print_table("one day", sizes | times, large_rows())
 
 
 if __name__ == "__main__":

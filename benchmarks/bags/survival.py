@@ -142,25 +142,20 @@ def print_promises(bags: int) -> None:
     results = [kept for kept in each(keep, range(bags), _WORKERS) if kept is not None]
     levels = [level for kept in results for level in kept.levels]
     seconds, dearer = sum(kept.seconds for kept in results), sum(kept.dearer for kept in results)
-    headings = ("bags", "plans that survive one-type", "blackout", "seconds looked at", "rescues late or too dear")
+    columns = ("bags", "plans that survive one-type", "blackout", "seconds looked at", "rescues late or too dear")
     counts = (bags, levels.count("one-type"), levels.count("blackout"), seconds, dearer)
-    print_table("certificates of random bags", headings, [[f"{count:,}" for count in counts]])
-    of_policies = ("policy", "days", "late", "bills over the worst case", "largest bill", "mean bill")
-    print_table("the promise, replayed (bills over the worst-case cost)", of_policies, _days(results), words=1)
+    print_table("certificates of random bags", dict.fromkeys(columns, ","), [counts])
+    numbers = {"days": ",", "late": "", "bills over the worst case": "", "largest bill": ".3f", "mean bill": ".3f"}
+    title = "the promise, replayed (bills over the worst-case cost)"
+    print_table(title, {"policy": "", **numbers}, _days(results), words=1)
 
 
-def _days(results: Sequence[Kept]) -> Iterator[Sequence[str]]:
+def _days(results: Sequence[Kept]) -> Iterator[Sequence[object]]:
     for policy in _POLICIES:
         days = [day for kept in results for day in kept.days.get(policy, ())]
-        over = [bill for missed, bill in days if not missed and bill > 1 + SAME]
-        yield (
-            policy,
-            f"{len(days):,}",
-            str(sum(missed for missed, _ in days)),
-            str(len(over)),
-            f"{max((bill for missed, bill in days if not missed), default=0.0):.3f}",
-            f"{np.mean([bill for _, bill in days]):.3f}",
-        )
+        bills = [bill for missed, bill in days if not missed]
+        over, late = sum(bill > 1 + SAME for bill in bills), len(days) - len(bills)
+        yield policy, len(days), late, over, max(bills, default=0.0), np.mean([bill for _, bill in days])
 
 
 # -------------------------------------------------------------------------- D_spot
@@ -172,7 +167,6 @@ class Compared:
 
     zero: bool
     early: bool
-    shown: bool
     ratio: float | None
     seconds: float
 
@@ -202,14 +196,13 @@ def compare(instance: Instance) -> dict[str, Compared] | None:
         found[name] = Compared(
             d_spot_s == 0,
             d_spot_s < shortest,
-            result.schedule is not None,
             None if cost is None else cost / free.schedule.cost_usd,
             seconds,
         )
     return found
 
 
-def d_spot_rows(bags: int) -> Iterator[Sequence[str]]:
+def d_spot_rows(bags: int) -> Iterator[Sequence[object]]:
     """Ways to find D_spot, on the library and on random bags."""
     groups: Iterable[tuple[str, Iterable[Instance]]] = (
         ("library", library()),
@@ -220,18 +213,9 @@ def d_spot_rows(bags: int) -> Iterator[Sequence[str]]:
         for name in _WAYS:
             ways = [found[name] for found in results]
             ratios = [way.ratio for way in ways if way.ratio is not None]
-            yield (
-                group,
-                name,
-                str(len(ways)),
-                str(sum(way.zero for way in ways)),
-                str(sum(way.early for way in ways)),
-                str(sum(not way.shown for way in ways)),
-                f"{np.mean(ratios):.2f}",
-                f"{np.median(ratios):.2f}",
-                f"{max(ratios):.2f}",
-                f"{np.mean([way.seconds for way in ways]):.2f}",
-            )
+            counts = len(ways), sum(way.zero for way in ways), sum(way.early for way in ways), len(ways) - len(ratios)
+            costs = np.mean(ratios), np.median(ratios), max(ratios)
+            yield group, name, *counts, *costs, np.mean([way.seconds for way in ways])
 
 
 def main() -> None:
@@ -242,11 +226,11 @@ def main() -> None:
         if name == "promises":
             print_promises(bags)
         else:
-            ratios = ("mean cost", "median cost", "largest cost")
-            counts = ("bags", "D_spot 0", "before any spot task fits", "no plan found")
-            headings = ("", "D_spot by", *counts, *ratios, "processor time (s)")
+            counts = ("", "D_spot by", "bags", "D_spot 0", "before any spot task fits", "no plan found")
+            means = ("mean cost", "median cost", "largest cost", "processor time (s)")
+            columns = dict.fromkeys(counts, "") | dict.fromkeys(means, ".2f")
             title = "D_spot by Algorithm 1 and by survival (costs over that of the plan that need not survive)"
-            print_table(title, headings, d_spot_rows(bags), words=2)
+            print_table(title, columns, d_spot_rows(bags), words=2)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def answer(instance: Instance, solver: Solver, limit_s: float = _LIMIT_S) -> tup
 
 
 def main() -> None:
-    """Print how both solvers do on tiny bags, and on a bag whose times are longer and longer."""
+    """Print the results of both solvers on tiny bags, and on a bag whose times are longer and longer."""
     n_bags = asked(__doc__, bags=200).bags
     solvers: tuple[Solver, ...] = get_args(Solver)
     found = {solver: [answer(tiny_bag(seed), solver) for seed in range(n_bags)] for solver in solvers}

@@ -111,7 +111,7 @@ def _mean(values: Iterator[float]) -> float:
 
 
 def _printed_saving(figures: BurstHadsFigures, entry: PublishedComparison, policy: str) -> float:
-    """Saving that follows from the printed costs."""
+    """Saving by the printed costs."""
     [price] = [quiet.on_demand_cost_usd for quiet in figures.quiet if quiet.job == entry.job]
     cost: float = getattr(entry, f"{policy.replace('-', '_')}_cost_usd")
     return 100 * (1 - cost / price)

@@ -1,4 +1,4 @@
-"""One long job on spot and on-demand VMs by ticks, traces of availability, and the optimum of who knows them."""
+"""A long job on spot and on-demand VMs by ticks, traces of availability, and the optimum of who knows them."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from ...claims import (
     Case,
     Claim,
     Found,
+    Statement,
     about,
     above,
     all_hold,
@@ -652,7 +653,7 @@ def _line(case: PublishedLongCase, quantities: Sequence[LongQuantity], booting: 
     def numbers(values: _Means) -> str:
         return "; ".join(f"{values(quantity).mean or 0.0:.{_DIGITS[quantity]}f}" for quantity in shown)
 
-    with_boot = claim("", _near(case, quantities, booting)).verdict
+    with_boot = claim(Statement(""), _near(case, quantities, booting)).verdict
     ours = f"{numbers(at_once)}; 5 min boot {numbers(booting)}"
     near = _near(case, quantities, at_once)
     return _SAID.judge(f"table-2, {case.case}", near, ours, without=verdict_in_words(with_boot))

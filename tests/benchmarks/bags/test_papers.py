@@ -32,6 +32,7 @@ from spotbag_papers.bags.printed import burst_hads_figures, hads_figures
 from spotbag_papers.claims import (
     Case,
     Claim,
+    Statement,
     Verdict,
     about,
     above,
@@ -138,18 +139,18 @@ def test_a_claim_names_what_does_not_bear_it_out() -> None:
     assert all_hold(cases("holds", "not decided", "does not hold")) == "does not hold"
     assert all_hold(cases("holds", "not decided")) == "not decided"
     assert all_hold([]) == "not decided"
-    found = claim("s", cases("holds", "does not hold", "not decided"), ours="o", why="because", note="besides")
+    found = claim(Statement("s", why="because", note="besides"), cases("holds", "does not hold", "not decided"), "o")
     assert found.verdict == "does not hold"
     assert found.reason == "against it 1 of 3: b 1; within the interval 1 of 3: c 1; because; besides"
     assert found.why == "because"
-    assert claim("s", exactly("a", True, "1"), ours="o", why="because").reason == ""
+    assert claim(Statement("s", why="because"), exactly("a", True, "1"), "o").reason == ""
 
 
 def test_most_of_several_is_more_than_half() -> None:
     assert majority(cases("holds", "holds", "does not hold")) == "holds"
     assert majority(cases("holds", "does not hold")) == "does not hold"
     assert majority(cases("holds", "not decided")) == "not decided"
-    assert claim("s", cases("holds", "holds", "does not hold"), most=True).reason == ""
+    assert claim(Statement("s", most=True), cases("holds", "holds", "does not hold")).reason == ""
 
 
 def test_one_of_many_that_is_against_may_be_chance() -> None:
@@ -163,8 +164,8 @@ def test_one_of_many_that_is_against_may_be_chance() -> None:
     assert [case.verdict for case in corrected([weak, fine, fine, fine])] == ["not decided", "holds", "holds", "holds"]
     # Step by step: of four, the stronger one is tested at 0.025 / 4, the other at 0.025 / 3.
     assert [case.verdict for case in corrected([weak, strong, fine, fine])][:2] == ["does not hold", "does not hold"]
-    assert claim("s", [weak, fine, fine, fine]).verdict == "not decided"
-    assert claim("s", weak).verdict == "does not hold"
+    assert claim(Statement("s"), [weak, fine, fine, fine]).verdict == "not decided"
+    assert claim(Statement("s"), weak).verdict == "does not hold"
     assert below("b", Estimate(200, 2.5, width)).against == pytest.approx(weak.against)
 
 
