@@ -26,10 +26,10 @@ from spotbag.executors.shell import export_plan
 from spotbag.instances.entries import Market, Offer, Task, VmType
 from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.bags.solve import solve
 from spotbag.traces.bags.execution import Execution
 
 from ..measuring import asked, print_table
+from .paper_days import make_plan
 
 NUMBERS_OF_TASKS = (60, 300)
 HEADINGS = (
@@ -68,9 +68,7 @@ def bag_of_sleepers(n_tasks: int) -> Instance:
 
 def plan_of_sleepers(n_tasks: int) -> Schedule:
     """Return a plan by the greedy for a bag of sleeping commands."""
-    schedule = solve(bag_of_sleepers(n_tasks), "greedy").schedule
-    assert schedule is not None
-    return schedule
+    return make_plan(bag_of_sleepers(n_tasks), "greedy")
 
 
 def allowed_error_s(execution: Execution) -> float:

@@ -26,10 +26,10 @@ from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy, named_policy
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.bags.solve import solve
 
 from ..measuring import print_table
 from .uniform_progress.job import Job, day_of, drawn_trace
+from .user_bags import planned
 
 _TASKS_A_VM = 20
 _SIZES = (10, 100, 300, 1000)
@@ -42,8 +42,7 @@ _JOB = Job(48 * SECONDS_PER_HOUR, 70 * SECONDS_PER_HOUR, 180)
 def published_rows() -> Iterator[Sequence[object]]:
     """Replays per second on one core: two published jobs, and a single long job under its policies."""
     for name, method, scenario in _PUBLISHED:
-        schedule = solve(library_instance(name), method, survive="none").schedule
-        assert schedule is not None
+        schedule = planned(name, method, survive="none")
         days = [find_scenario(scenario).day(schedule.instance, 0, number).resolved(PAPERS) for number in range(_DAYS)]
         for policy in _POLICIES:
             yield name, policy, *_speeds(schedule, policy, days, PAPERS)

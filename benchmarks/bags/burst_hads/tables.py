@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from statistics import fmean
 
 from spotbag.core.statistics import average
 
@@ -98,16 +98,11 @@ def _means(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[Compariso
             ("cost_reduction_percent", average([pair.cost_reduction for pair in pairs])),
             ("makespan_reduction_percent", average([pair.makespan_reduction for pair in pairs])),
         ):
-            yield row_of(*place, BOTH, name, ours, _mean(getattr(entry, name) for entry in printed))
+            yield row_of(*place, BOTH, name, ours, fmean(getattr(entry, name) for entry in printed))
         for policy in _POLICIES:
-            mean = _mean(_printed_saving(figures, entry, policy) for entry in printed)
+            mean = fmean(_printed_saving(figures, entry, policy) for entry in printed)
             ours = average([days.saving(pair.of(policy)) for pair in pairs])
             yield row_of(*place, policy, "saving_percent", ours, mean)
-
-
-def _mean(values: Iterator[float]) -> float:
-    found = list(values)
-    return math.fsum(found) / len(found)
 
 
 def _printed_saving(figures: BurstHadsFigures, entry: PublishedComparison, policy: str) -> float:

@@ -38,16 +38,16 @@ from ...data_files import Statements
 from .printed import LONG_QUANTITIES, USABLE_S, LongQuantity, PublishedLongCase, a2ha_figures
 from .runs import (
     AT_THE_START,
+    LINES,
     METRICS,
     SECONDS_PER_MINUTE,
     WORDS,
     A2haCell,
     A2haRun,
     A2haRuns,
-    LongLines,
     Metric,
     line_values,
-    optimal_by_paper,
+    values_of_line,
 )
 from .settings import CONSERVATIVE, RATIOS, SHORT_JOBS, STYLES, Ratios
 
@@ -571,13 +571,6 @@ _DIGITS = {"hosts": 1, "wall_h": 2, "speedup": 1, "payment_h": 1}
 _MEASURED: tuple[LongQuantity, ...] = tuple(quantity for quantity in LONG_QUANTITIES if quantity != "hosts")
 """Of the lines of the heuristic in Table 2, whose numbers of hosts the rule for long tasks was fitted to."""
 
-_LINES: dict[str, tuple[Callable[[LongLines], dict[str, float]], Callable[[LongLines], dict[str, float]]]] = {
-    "serial": (lambda of: line_values(of.serial), lambda of: line_values(of.serial_at_once)),
-    "optimal": (lambda of: optimal_by_paper(of.alone), lambda of: optimal_by_paper(of.alone_at_once)),
-    "1 per task": (lambda of: line_values(of.alone), lambda of: line_values(of.alone_at_once)),
-}
-"""Lines of Table 2 that no prediction makes: with time to boot, and without."""
-
 _Means = Callable[[LongQuantity], Estimate]
 
 _TABLE_1: dict[str, tuple[Metric, str]] = {
@@ -627,14 +620,15 @@ def _continued(runs: A2haRuns) -> Iterator[Claim]:
 
 
 def _table_2(runs: A2haRuns) -> Iterator[Claim]:
-    def means(values_of: Callable[[LongLines], dict[str, float]]) -> _Means:
-        return lambda quantity: estimate([values_of(lines)[quantity] for lines in runs.lines])
+    def means(name: str, at_once: bool) -> _Means:
+        found = [values_of_line(name, lines, at_once=at_once) for lines in runs.lines]
+        return lambda quantity: estimate([values[quantity] for values in found])
 
     def means_of(cell: A2haCell) -> _Means:
         return lambda quantity: cell.mean(METRICS[quantity])
 
-    for name, (booting, at_once) in _LINES.items():
-        yield _line(_FIGURES.case(name), LONG_QUANTITIES, means(booting), means(at_once))
+    for name in LINES:
+        yield _line(_FIGURES.case(name), LONG_QUANTITIES, means(name, False), means(name, True))
     hosts = []
     for case in _FIGURES.heuristic_cases:
         assert case.initial_hosts is not None

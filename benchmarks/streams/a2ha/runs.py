@@ -484,3 +484,13 @@ def line_values(line: HostLine) -> dict[str, float]:
         "speedup": line.speedup,
         "payment_h": line.paid_units,
     }
+
+
+LINES = ("serial", "optimal", "1 per task")
+"""Lines of Table 2 that no prediction makes."""
+
+
+def values_of_line(name: str, lines: LongLines, *, at_once: bool) -> dict[str, float]:
+    """Values of one of `LINES`, where hosts are ready at once, or boot."""
+    kind = ("serial" if name == "serial" else "alone") + ("_at_once" if at_once else "")
+    return (optimal_by_paper if name == "optimal" else line_values)(getattr(lines, kind))

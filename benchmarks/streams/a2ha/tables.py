@@ -10,7 +10,7 @@ from spotbag.core.statistics import Estimate, estimate, mean_of, sd_of
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import PaperTables, Quantities, means, measured
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
-from .runs import METRICS, SECONDS_PER_MINUTE, A2haCell, A2haRun, A2haRuns, NotKnowing, line_values, optimal_by_paper
+from .runs import LINES, METRICS, SECONDS_PER_MINUTE, A2haCell, A2haRun, A2haRuns, NotKnowing, values_of_line
 from .settings import LONG_JOB, SHORT_JOBS, STYLES, TWICE, Ratios, Style
 
 AT_ONCE, BOOTING = "no boot", "5 min boot"
@@ -48,6 +48,11 @@ _NOT_KNOWING: Mapping[str, Callable[[NotKnowing], float]] = {
 """What not knowing the run times costs."""
 
 
+_LINES_OF_TABLE_2 = [
+    (name, boot) for name in LINES for boot in (AT_ONCE, BOOTING) if (name, boot) != ("optimal", BOOTING)
+]
+
+
 def a2ha_rows(runs: A2haRuns) -> Iterator[ComparisonRow]:
     """Tables 1 and 2 and Figs 9 to 12, of which only what the text says is known; what not knowing run times costs."""
     figures = a2ha_figures()
@@ -66,8 +71,8 @@ def _short_job(figures: A2haFigures, runs: A2haRuns, job: str) -> Iterator[Compa
     yield row_of(OPTIMAL_HOSTS, job, "", "", "formula_hosts", printed.formula_hosts, optimal)
     lines = runs.short_lines.get(job, ())
     # One host for all tasks and one for each, with boot time: between them lies the heuristic.
-    for name, of in (("serial", "serial"), ("1 per task", "alone")) if lines else ():
-        found = [line_values(getattr(line, of)) for line in lines]
+    for name in ("serial", "1 per task") if lines else ():
+        found = [values_of_line(name, line, at_once=False) for line in lines]
         for quantity in METRICS:
             ours = estimate([values[quantity] for values in found])
             yield row_of(REFERENCES, job, "", name, quantity, ours)
@@ -104,28 +109,12 @@ def _speedups(
 
 def _table_2(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
     """Each line as the paper has it, where hosts are ready at once, and with 5 minutes to boot."""
-    at_once, booting = (
-        {
-            "serial": [line_values(line) for line in serial],
-            "1 per task": [line_values(line) for line in alone],
-            "optimal": [optimal_by_paper(line) for line in alone],
-        }
-        for serial, alone in (
-            ([lines.serial_at_once for lines in runs.lines], [lines.alone_at_once for lines in runs.lines]),
-            ([lines.serial for lines in runs.lines], [lines.alone for lines in runs.lines]),
-        )
-    )
-    for name, boot, found in (
-        ("serial", AT_ONCE, at_once),
-        ("serial", BOOTING, booting),
-        ("optimal", AT_ONCE, at_once),
-        ("1 per task", AT_ONCE, at_once),
-        ("1 per task", BOOTING, booting),
-    ):
+    for name, boot in _LINES_OF_TABLE_2:
         if name == "1 per task" and boot == AT_ONCE:
             for style in STYLES:
                 yield from _true_optimum(style, runs)
-        columns = {quantity: [values[quantity] for values in found[name]] for quantity in LONG_QUANTITIES}
+        found = [values_of_line(name, lines, at_once=boot == AT_ONCE) for lines in runs.lines]
+        columns = {quantity: [values[quantity] for values in found] for quantity in LONG_QUANTITIES}
         yield from _line(figures.case(name), boot, columns)
     for case in figures.heuristic_cases:
         for cells, boot in ((runs.long, BOOTING), (runs.long_at_once, AT_ONCE)):
