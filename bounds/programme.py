@@ -77,8 +77,6 @@ class Programme:
     ----------
     size : float, optional
         About what the objective is, above 0; costs, objectives and duals are in the caller's units whatever it is.
-    presolve : bool
-        False where it takes longer than it saves: for a dozen columns.
     primal : bool
         Whether to use the primal simplex method, for which new columns leave the last solution feasible.
 
@@ -88,15 +86,13 @@ class Programme:
         That of the last solution, also after a change.
     """
 
-    def __init__(self, size: float | None = None, *, presolve: bool = True, primal: bool = False) -> None:
+    def __init__(self, size: float | None = None, *, primal: bool = False) -> None:
         import highspy
 
         self._unit = 1.0 if size is None else _OBJECTIVE / size
         self._solver = new_highs()
         self.objective = 0.0
         self._kinds = highspy.HighsModelStatus
-        if not presolve:
-            self._solver.setOptionValue("presolve", "off")
         if primal:
             self._solver.setOptionValue("simplex_strategy", _PRIMAL_SIMPLEX)
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from ...bounds.programme import MOST_CUTS, TOLERANCE, Programme
+from ...bounds.programme import TOLERANCE, LinearRows, maximise_concave, maximise_in_boxes
 from ...core.quantities import STEPWISE_ROUNDING, BoolArray, FloatArray
 from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
 from ...models.bags.rentable_time import RentableTime
 
-_ROUGH = 1e-4
-"""The search with checkpoints as a share of the work, which only comes before another, ends when the planes leave no
-more than this to gain, relative to the bound."""
-
-_LOOKS, _LEAST_LOOKS = 2000, 3
-"""Groups that are looked at with checkpoints counted, and how often all of them are at least."""
+_MANY_GROUPS, _LOOKS = 500, 4
+"""Groups from which on the search takes checkpoints for a share of the work, and how often it counts them at last."""
 
 _FIRST_BOX, _LAST_BOX, _PRICELESS = 3.0, 1e9, 1e4
 """Largest multipliers, relative to the dearest VM: first; when the search gives up; where prices hardly matter."""
@@ -150,123 +147,27 @@ class Dual:
         return self._maximise(enough, _FIRST_BOX, _LAST_BOX)
 
     def _maximise(self, enough: float, box: float, last_box: float) -> FloatArray:
+        """Find the best multipliers; to count checkpoints takes long: first they are a share of the work."""
         work = self.work
         per_s = float(work.prices.max()) or 1.0  # a scale: on a day on which VMs cost nothing any will do
         dear = np.zeros(self.size)
         dear[: self.n_columns] = per_s
         per_usd = _SIZE / self.demand(dear, counted=False)[0]
-        scale = per_s * per_usd
         parts = np.zeros((len(work.memory_columns), self.size))
         rows = np.arange(len(parts))
-        parts[rows, work.memory_columns] = 1.0
-        parts[rows, self.n_columns + rows] = -1.0
-        master = Master(
-            self.supply_s * scale, parts, -work.prices[list(work.memory_columns)] / per_s, bool(work.groups)
-        )
-        theta, best, best_theta = np.zeros(self.size), -math.inf, np.zeros(self.size)
-        master.set_box(box)
-        # To count checkpoints takes long: first they are a share of the work.
-        counted = not work.checkpoints.dump_s.any()
-        raises = False
-        looks = MOST_CUTS if counted else max(_LOOKS // len(work.counts), _LEAST_LOOKS)
-        for _ in range(MOST_CUTS):
+        parts[rows, work.memory_columns], parts[rows, self.n_columns + rows] = 1.0, -1.0
+        supply = LinearRows(np.zeros(1), -self.supply_s[None, :] * per_s * per_usd)
+        limits = LinearRows(work.prices[work.memory_columns] / per_s, parts)
+
+        def value(counted: bool, theta: FloatArray) -> tuple[float, FloatArray]:
             demand, slope = self.demand(theta * per_s, counted=counted)
-            master.add_work(demand * per_usd - float(slope @ theta) * scale, slope * scale)
-            value = demand - float(self.supply_s @ theta) * per_s
-            if work.groups:
-                worth, used_s = self.limited(theta * per_s)
-                master.add_worth(used_s * scale)
-                value -= worth
-            if raises:
-                raises = False
-                master.raise_work((value - best) * per_usd)
-            if value > best:
-                best, best_theta = value, theta
-                if best > enough:
-                    break
-            found = master.best()
-            if found is None:
-                break
-            limit, theta = found
-            if counted:
-                looks -= 1
-                if looks <= 0:
-                    break
-            if limit - best * per_usd > (TOLERANCE if counted else _ROUGH) * abs(limit):
-                continue
-            if best_theta.max() >= 0.99 * box and box < last_box:
-                box *= 100.0
-                master.set_box(box)
-            elif not counted:
-                counted, raises, theta = True, True, best_theta
-                continue
-            elif not master.forget_raised():
-                break
-            found = master.best()
-            if found is None:
-                break
-            theta = found[1]
-        return best_theta * per_s
+            worth, used_s = self.limited(theta * per_s)
+            return (demand - worth) * per_usd, (slope - used_s) * per_s * per_usd
 
-
-class Master(Programme):
-    """Maximise ``f - supply @ theta - c`` over multipliers in a box, under planes above the work and below the limits.
-
-    Parameters
-    ----------
-    supply : array of float, shape (n,)
-        Seconds that multipliers take from the value whatever they are.
-    parts, offsets : array of float, shape (m, n) and (m,)
-        ``parts @ theta >= offsets`` holds.
-    limited : bool
-        Whether there are limits of groups, whose worth c is at least 0; without them c is 0.
-
-    Notes
-    -----
-    Variables: the multipliers, f, c.
-    """
-
-    def __init__(self, supply: FloatArray, parts: FloatArray, offsets: FloatArray, limited: bool) -> None:
-        super().__init__(presolve=False)
-        self.n = len(supply)
-        self.work_rows: list[tuple[int, float]] = []
-        self.raised: list[int] = []
-        self.add_columns(supply)
-        self.add_column(-1.0, lower=-np.inf)
-        self.add_column(1.0, upper=np.inf if limited else 0.0)
-        self._variables = np.arange(self.n + 2)
-        for part, offset in zip(parts, offsets.tolist(), strict=True):
-            self.add_row(self._variables[: self.n], part, lower=offset)
-
-    def set_box(self, box: float) -> None:
-        """Set the upper limit of the multipliers."""
-        self.set_bounds(np.zeros(self.n), np.full(self.n, box))
-
-    def add_work(self, constant: float, slope: FloatArray) -> None:
-        """Add the cut by which the work is worth no more than ``constant + slope @ theta``."""
-        self.work_rows.append((self.n_rows, constant))
-        self.add_row(self._variables, np.r_[-slope, 1.0, 0.0], upper=constant)
-
-    def add_worth(self, slope: FloatArray) -> None:
-        """Add the cut by which the limited seconds are worth no less than ``slope @ theta``."""
-        self.add_row(self._variables, np.r_[-slope, 0.0, 1.0], lower=0.0)
-
-    def raise_work(self, by: float) -> None:
-        """Raise all planes above the work but the last: those of something less, near which the work may be."""
-        for row, constant in self.work_rows[:-1]:
-            self.set_row_bounds(row, -np.inf, constant + by)
-            self.raised.append(row)
-
-    def forget_raised(self) -> bool:
-        """Leave out the planes that were raised; return whether there were any."""
-        for row in self.raised:
-            self.set_row_bounds(row, -np.inf, np.inf)
-        there_were = bool(self.raised)
-        self.raised = []
-        return there_were
-
-    def best(self) -> tuple[float, FloatArray] | None:
-        """Return the value of the master programme and its multipliers; None if the solver fails."""
-        if not self.solve():
-            return None
-        return -self.objective, np.maximum(self.values[: self.n], 0.0)
+        counted = not work.checkpoints.dump_s.any() or len(work.counts) <= _MANY_GROUPS
+        terms = partial(value, counted), supply, limits
+        found = maximise_in_boxes(*terms, box, last_box, enough=enough * per_usd)
+        if not counted:
+            terms = partial(value, True), supply, limits
+            found = maximise_concave(*terms, last_box, _LOOKS, TOLERANCE, found.theta)
+        return found.theta * per_s
