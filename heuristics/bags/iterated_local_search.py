@@ -195,15 +195,12 @@ class LocalSearch:
         self.n_selected = len(initial.vm_offer)
         binds = ~instance.memory_never_binds
         sizes = [offer.memory_kb if binds[offer.type_index] else -1 for offer in self.offers]
-        idle = np.zeros((len(vm_offer), max(offer.vcpus for offer in self.offers)), dtype=np.int64)
         self.vms = Vms(
             np.ascontiguousarray(instance.duration_s[:, :, FULL_SPEED][instance.task_group].T),
             instance.memory_kb[instance.task_group],
             np.array(vm_offer, dtype=np.int64),
             np.array([offer.vcpus for offer in self.offers], dtype=np.int64),
             np.array(sizes, dtype=np.int64),
-            idle,
-            idle,
         )
         self.relaxed_d_spot_s = instance.d_spot_s
         weight = instance.cost_weight

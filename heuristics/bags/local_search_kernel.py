@@ -22,8 +22,6 @@ class Vms(NamedTuple):
         Memory of each task.
     offer, vcpus, size_kb : array of int, shape (n_vms,)
         Offer and cores of each VM, and its memory; negative if that cannot bind.
-    core_start, held_kb : array of int, shape (n_vms, most cores)
-        When each core is free, and the memory that is held there until then.
     """
 
     durations: IntArray
@@ -31,8 +29,6 @@ class Vms(NamedTuple):
     offer: IntArray
     vcpus: IntArray
     size_kb: IntArray
-    core_start: IntArray
-    held_kb: IntArray
 
 
 class Workspace(NamedTuple):
@@ -47,18 +43,15 @@ class Workspace(NamedTuple):
 @compiled_part
 def workspace(vms: Vms, most_tasks: int) -> Workspace:
     """Make the workspace for VMs of so many tasks at most."""
-    most_cores = 0
-    for cores in vms.vcpus:
-        most_cores = max(most_cores, cores)
-    of_tasks = np.empty((3, max(most_tasks + most_cores, 1)), dtype=np.int64)
-    return Workspace(np.empty(most_cores, dtype=np.int64), of_tasks[0], of_tasks[1], of_tasks[2])
+    of_tasks = np.empty((3, max(most_tasks, 1)), dtype=np.int64)
+    return Workspace(np.empty(vms.vcpus.max(), dtype=np.int64), of_tasks[0], of_tasks[1], of_tasks[2])
 
 
 @compiled_part
 def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Workspace) -> int:
     """Return when a VM ends if tasks are appended to it in their order.
 
-    It counts from ready; if there are machines, from second 0. The rule is that of
+    It counts from ready. The rule is that of
     `spotbag.schedules.timing.VmTimeline`: a task starts at the earliest time at which a core is free for good and the
     memory suffices for the whole time it runs.
 
@@ -76,14 +69,7 @@ def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Work
     core_free, ends, starts, needs = work
     placed = 0
     latest = 0
-    # Cores of machines are busy at first, with the memory of what runs there.
-    for core in range(vcpus):
-        free = vms.core_start[vm, core]
-        core_free[core] = free
-        latest = max(latest, free)
-        if vms.held_kb[vm, core] > 0:
-            ends[placed], starts[placed], needs[placed] = free, 0, vms.held_kb[vm, core]
-            placed += 1
+    core_free[:vcpus] = 0
     for position in range(count):
         task = tasks[position]
         duration = durations[task]

@@ -9,7 +9,7 @@ processor-minutes of job j,
     f >= f + sum_c lambda_c (f_c - F_c) + sum_ks mu_ks (sum_j x_jks - P_ks)
       >= sum_j min [f_j + sum_c lambda_c f_cj + sum_ks mu_ks x_jks] - sum_c lambda_c F_c - sum_ks mu_ks P_ks,
 
-where each minimum is over all that a job can do as if it were alone (`fluid_kernel.cheapest_ends`), with the
+where each minimum is over all that a job can do as if it were alone (`fluid_kernel.least_costs`), with the
 caps for itself: no job costs more, takes longer, or is later than all together. Prices are whole multiples of 1 / Q and
 costs are rounded down to such, so all is whole numbers: whoever chose the prices, by whatever arithmetic, the bound
 holds.
@@ -30,7 +30,7 @@ from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import NEVER
 from ...instances.platforms.entries import SLOT_S
 from .fluid import PlatformFluid
-from .fluid_kernel import IN_THE_CLOUD, NOWHERE, CloudTier, Jobs, Tiers, cheapest_ends
+from .fluid_kernel import CloudTier, Jobs, Tiers, least_costs
 
 Metric: TypeAlias = Literal["cost", "execution_time_s", "delay_s"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -74,16 +74,10 @@ class DualValue:
         Lower bound of the metric; None if there is no schedule that keeps the caps.
     stranded : str or None
         Id of a job that exceeds a cap wherever it runs, even alone.
-    used : array of int, shape (n_tiers, n_slots - 1)
-        Processor-minutes of jobs that do as they like at these prices.
-    metrics : mapping
-        What these jobs come to: the value is concave, and with ``used`` they are its slope.
     """
 
     value: Fraction | None
     stranded: str | None
-    used: IntArray
-    metrics: Mapping[Metric, float]
 
 
 def dual_value(fluid: PlatformFluid, metric: Metric, caps: Caps, prices: Prices) -> DualValue:
@@ -112,7 +106,8 @@ def dual_value(fluid: PlatformFluid, metric: Metric, caps: Caps, prices: Prices)
     unit = Fraction(2) ** bits  # Q
     whole = {name: math.floor(Fraction(weight) * unit) for name, weight in weights.items()}
     mu = np.floor(np.ldexp(prices.slots, bits)).astype(np.int64)
-    least, tier, end_s, used = cheapest_ends(
+    nowhere = 2**62  # more than any job costs
+    least = least_costs(
         Jobs(fluid.size, fluid.arrival_s, fluid.deadline_s, fluid.first_slot, _latest_s(fluid, caps)),
         Tiers(
             fluid.largest,
@@ -129,21 +124,15 @@ def dual_value(fluid: PlatformFluid, metric: Metric, caps: Caps, prices: Prices)
         ),
         whole["execution_time_s"],
         whole["delay_s"],
-        2**62,
+        nowhere,
     )
-    nowhere = np.flatnonzero(tier == NOWHERE)
-    if len(nowhere):
-        return DualValue(None, fluid.ids[nowhere[0]], used, {})
+    stranded = np.flatnonzero(least == nowhere)
+    if len(stranded):
+        return DualValue(None, fluid.ids[stranded[0]])
     rooms = zip(mu.ravel().tolist(), fluid.capacity.ravel().tolist(), strict=True)
     total = sum(least.tolist()) - sum(price * room for price, room in rooms if price)
     value = Fraction(total) - sum(whole[name] * cap for name, cap in caps.items() if name != metric)
-    of_tier = np.array([float(price) for price in fluid.prices] + [float(cloud_price)])
-    metrics: dict[Metric, float] = {
-        "cost": float((of_tier[np.where(tier == IN_THE_CLOUD, len(fluid.prices), tier)] * fluid.size).sum()),
-        "execution_time_s": float((end_s - fluid.arrival_s).sum()),
-        "delay_s": float(np.maximum(end_s - fluid.deadline_s, 0).sum()),
-    }
-    return DualValue(value / unit, None, used, metrics)
+    return DualValue(value / unit, None)
 
 
 def _latest_s(fluid: PlatformFluid, caps: Caps) -> IntArray:

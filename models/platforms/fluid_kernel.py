@@ -1,4 +1,4 @@
-"""The inner loop of the bounds of hybrid platforms: where and when each job is cheapest at given prices."""
+"""The inner loop of the bounds of hybrid platforms: what each job costs at least at given prices."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled, compiled_part
+from ...core.compiled import compiled
 from ...core.quantities import IntArray
-
-IN_THE_CLOUD, NOWHERE = range(-1, -3, -1)
 
 
 class Jobs(NamedTuple):
@@ -68,10 +66,10 @@ class CloudTier(NamedTuple):
 
 
 @compiled
-def cheapest_ends(
+def least_costs(
     jobs: Jobs, tiers: Tiers, slot_end_s: IntArray, cloud: CloudTier, second: int, late_second: int, nowhere: int
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Let every job run wholly on the tier, or in the cloud, and end in the slot, where it costs least.
+) -> IntArray:
+    """Cost of each job that runs wholly on the tier, or in the cloud, and ends in the slot, where that costs least.
 
     To end in a slot, a job fills the cheapest slots up to it, each with no more than the largest cluster has there.
     With a heap of what it fills, dearest first, the slots are gone through once.
@@ -89,28 +87,19 @@ def cheapest_ends(
 
     Returns
     -------
-    least : array of int, shape (n_jobs,)
-        What each job costs; ``nowhere`` if it cannot run.
-    tier, end_s : array of int, shape (n_jobs,)
-        Where, and when it ends; `IN_THE_CLOUD` or `NOWHERE`.
-    used : array of int, shape (n_tiers, n_slots - 1)
-        Processor-minutes that all jobs use.
+    array of int, shape (n_jobs,)
+        ``nowhere`` if a job cannot run.
     """
     size, arrival_s, deadline_s, first_slot, latest_s = jobs
     largest, slot_prices, least_end_s, cost, most_size = tiers
     n_jobs, n_tiers, last = len(size), len(largest), len(slot_end_s) - 1
     least = np.full(n_jobs, nowhere, np.int64)
-    where = np.full(n_jobs, NOWHERE, np.int64)
-    ends = np.zeros(n_jobs, np.int64)
-    used = np.zeros((n_tiers, last), np.int64)
     for j in range(n_jobs):
-        best_slot = -1
         # In the cloud there is one way, which tiers must beat.
         if len(cloud.run_s) and size[j] <= cloud.most_size:
             end = arrival_s[j] + cloud.run_s[j]
             if end <= latest_s[j]:
-                value = second * cloud.run_s[j] + late_second * max(end - deadline_s[j], 0) + cloud.cost * size[j]
-                least[j], where[j], ends[j] = value, IN_THE_CLOUD, end
+                least[j] = second * cloud.run_s[j] + late_second * max(end - deadline_s[j], 0) + cloud.cost * size[j]
         for k in range(n_tiers):
             if size[j] > most_size[k]:
                 continue
@@ -141,28 +130,5 @@ def cheapest_ends(
                     if excess < dearest[2]:
                         heappush(heap, (dearest[0], dearest[1], dearest[2] - excess))
                 if filled == size[j] and time + paid < least[j]:
-                    least[j], where[j], ends[j] = time + paid, k, end
-                    best_slot = slot
-        # What the heap held is gone by now: the slots of the best end are filled once more.
-        if where[j] >= 0:
-            _fill(size[j], first_slot[j], best_slot, largest[where[j]], slot_prices[where[j]], used[where[j]])
-    return least, where, ends, used
-
-
-@compiled_part
-def _fill(size: int, first: int, final: int, largest: IntArray, prices: IntArray, used: IntArray) -> None:
-    """Add the use of a job that fills the cheapest slots up to the final one."""
-    last = len(prices)
-    if final == last:
-        return  # the last slot is no dearer than any other
-    cheapest = [(np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]  # as in `cheapest_ends`: compiled once
-    for number in range(first, final + 1):
-        heappush(cheapest, (prices[number], np.int64(number), np.int64(0)))
-    left = size
-    for _ in range(first, final + 1):
-        _, slot, _ = heappop(cheapest)
-        amount = min(left, largest[slot])
-        used[slot] += amount
-        left -= amount
-        if left == 0:
-            return
+                    least[j] = time + paid
+    return least

@@ -148,7 +148,6 @@ class Answer(NamedTuple):
     plan: Schedule | None
     bound: float
     message: str = ""
-    interrupted: bool = False
 
 
 class FrontOracle(Protocol):
@@ -220,7 +219,7 @@ class SolveOracle:
         result = solve(question, "auto", time_limit_s=limit_s, seed=self._seed, threads=self._threads, initial=initial)
         bound = -math.inf if result.bound is None else result.bound
         plan = None if result.schedule is None else plan_of(self._instance, result.schedule)
-        return Answer(plan, bound, result.message, result.interrupted)
+        return Answer(plan, bound, result.message)
 
 
 FrontMethod: TypeAlias = Literal["auto", "class-programme", "epsilon-constraint"]

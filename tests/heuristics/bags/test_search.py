@@ -404,8 +404,7 @@ def test_the_compiled_list_scheduling_is_that_of_the_timeline(
         assert start is not None
         timeline.append(start, need, takes)
     durations, needs = (np.array(column) for column in zip(*tasks, strict=True))
-    idle = np.zeros((1, vcpus), dtype=np.int64)
-    vms = Vms(durations[None, :], needs, np.array([0]), np.array([vcpus]), np.array([size]), idle, idle)
+    vms = Vms(durations[None, :], needs, np.array([0]), np.array([vcpus]), np.array([size]))
     end = np.zeros(1, dtype=np.int64)
     set_ends(vms, np.arange(len(tasks))[None, :], np.array([len(tasks)]), end)
     assert end[0] == timeline.end_s
