@@ -32,7 +32,7 @@ from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.bags.warm_up import warm_up
 from spotbag.solvers.platforms.bound import frontier, platform_bound
-from spotbag.solvers.streams.paid_units import least_makespan_within
+from spotbag_papers.streams.least_makespan import least_makespan_within
 
 BAG = library_instance("tiny/boot")
 SCENARIO = find_scenario("hads/sc4")

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from spotbag.instances.streams.draws import draw_jobs
 from spotbag.instances.streams.stream_files import library_stream
-from spotbag.models.streams.paid_units import fewest_paid_units
-from spotbag.solvers.streams.paid_units import least_makespan_within
 
 from ..measuring import print_table
 from .a2ha.runs import run_times_s
 from .a2ha.settings import LONG_JOB, SHORT_JOBS
+from .least_makespan import least_makespan_within
+from .unit_bounds import fewest_paid_units
 
 _PERCENT = 100
 

@@ -7,9 +7,9 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from spotbag.core.records import INTEGRAL, Record
-from spotbag.models.streams.paid_units import hosts_by_formula
 
 from ...data_files import read_figures
+from ..unit_bounds import hosts_by_formula
 
 LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]
 LONG_QUANTITIES: tuple[LongQuantity, ...] = ("hosts", "wall_h", "speedup", "payment_h")

@@ -15,14 +15,14 @@ from spotbag.core.statistics import Statistic, sd_of
 from spotbag.core.workers import each
 from spotbag.instances.streams.draws import SampledJobs, draws
 from spotbag.instances.streams.stream import Stream
-from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
 from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.policies.a2ha import A2haSettings, LongTasks
 from spotbag.replay.streams.policy import StreamPolicy
-from spotbag.solvers.streams.paid_units import least_makespan_within, least_units_by
 
 from ...paper import OnRuns, replayed
 from ...sample import Sample
+from ..least_makespan import least_makespan_within, least_units_by
+from ..unit_bounds import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
 from .settings import (
     CONSERVATIVE,
     LONG_JOB,

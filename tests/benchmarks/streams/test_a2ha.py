@@ -19,11 +19,9 @@ from typer.main import get_command
 
 from spotbag.instances.streams.draws import draw_jobs, draws
 from spotbag.instances.streams.stream_files import library_stream
-from spotbag.models.streams.paid_units import HostLine, fewest_paid_units, hosts_by_formula, one_host_per_task_line
 from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.policies.a2ha import A2haSettings
 from spotbag.replay.streams.runs import replay_stream
-from spotbag.solvers.streams.paid_units import least_makespan_within
 from spotbag_papers.claims import Claim, count_verdicts
 from spotbag_papers.command import app
 from spotbag_papers.paper_pictures import PRINTED, prepare_pictures, write_pictures
@@ -58,6 +56,8 @@ from spotbag_papers.streams.a2ha.settings import (
 )
 from spotbag_papers.streams.a2ha.tables import _true_optimum
 from spotbag_papers.streams.a2ha.watched import EARLY_TASKS, WatchedA2ha
+from spotbag_papers.streams.least_makespan import least_makespan_within
+from spotbag_papers.streams.unit_bounds import HostLine, fewest_paid_units, hosts_by_formula, one_host_per_task_line
 from tests.helpers.paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
 from tests.helpers.tiny_streams import stream
 

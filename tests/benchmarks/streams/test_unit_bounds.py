@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError
-from spotbag.models.streams.paid_units import (
+from spotbag_papers.streams.unit_bounds import (
     Heaviest,
     HostLine,
     UnitsProblem,

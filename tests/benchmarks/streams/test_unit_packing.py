@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from spotbag.heuristics.streams.packing import packed_by, paid_units_of, wall_s_of
-from spotbag.models.streams.paid_units import UnitsProblem
+from spotbag_papers.streams.unit_bounds import UnitsProblem
+from spotbag_papers.streams.unit_packing import packed_by, paid_units_of, wall_s_of
 
 
 def partitions(tasks: list[int]) -> Iterator[list[list[int]]]:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...core.quantities import IntArray
-from ...models.streams.paid_units import UnitsProblem
+from spotbag.core.quantities import IntArray
+
+from .unit_bounds import UnitsProblem
 
 Packing = list[list[int]]
 """Tasks of each host, as positions in the run times of the problem."""

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError
 from spotbag.core.limits import LimitReached
-from spotbag.heuristics.streams.packing import packed_by, paid_units_of, wall_s_of
 from spotbag.models.integer_program import IntegerProgram
-from spotbag.models.streams.paid_units import UnitsProblem, fewest_paid_units, one_host_per_task_line, serial_line
-from spotbag.solvers.streams import paid_units
-from spotbag.solvers.streams.paid_units import LeastMakespan, SharedHosts, least_makespan_within, least_units_by
+from spotbag_papers.streams import least_makespan
+from spotbag_papers.streams.least_makespan import LeastMakespan, SharedHosts, least_makespan_within, least_units_by
 from spotbag_papers.streams.paid_units import bags
+from spotbag_papers.streams.unit_bounds import UnitsProblem, fewest_paid_units, one_host_per_task_line, serial_line
+from spotbag_papers.streams.unit_packing import packed_by, paid_units_of, wall_s_of
 from tests.helpers.all_partitions import least_wall, wall_and_units
 from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
 
@@ -142,7 +142,7 @@ def test_bounds_and_plans_of_columns_meet_those_of_cp_sat(monkeypatch: pytest.Mo
         run_times = [numbers.randint(30, 130) for _ in range(12)]
         budget = fewest_paid_units(run_times, 100, 10) + 2
         exact = least_makespan_within(run_times, 100, 10, budget)
-        monkeypatch.setattr(paid_units, "_MOST_TASKS_EXACT", 0)
+        monkeypatch.setattr(least_makespan, "_MOST_TASKS_EXACT", 0)
         by_columns = least_makespan_within(run_times, 100, 10, budget)
         monkeypatch.undo()
         check(by_columns, run_times, 100, 10, budget)
@@ -216,9 +216,9 @@ def test_the_time_may_be_over_while_a_programme_of_columns_is_built(monkeypatch:
     numbers = random.Random(7)
     run_times = [numbers.randint(30, 130) for _ in range(12)]
     budget = fewest_paid_units(run_times, 100, 10) + 2
-    monkeypatch.setattr(paid_units, "_MOST_TASKS_EXACT", 0)
-    monkeypatch.setattr(paid_units, "packed_by", lambda *given: None)  # columns are all that is left
-    monkeypatch.setattr(paid_units, "solve_with_highs", _out_of_time)
+    monkeypatch.setattr(least_makespan, "_MOST_TASKS_EXACT", 0)
+    monkeypatch.setattr(least_makespan, "packed_by", lambda *given: None)  # columns are all that is left
+    monkeypatch.setattr(least_makespan, "solve_with_highs", _out_of_time)
     monkeypatch.setattr(IntegerProgram, "add_row", _out_of_time)
     least = least_makespan_within(run_times, 100, 10, budget)
     check(least, run_times, 100, 10, budget)

@@ -9,7 +9,7 @@ For a time W, with x_c hosts that run the set c and pay k_c units,
     x_c, s_j >= 0
 
 where s_j carries places for task j that are left over down to the next task, which is no longer. Its duals are weights
-for `models.streams.paid_units.refutes`; a knapsack finds the sets that it lacks. In whole numbers, its solutions are
+for `unit_bounds.refutes`; a knapsack finds the sets that it lacks. In whole numbers, its solutions are
 plans: there are at least j places for the j longest tasks, so giving the longest task the longest place and so on fits.
 """
 
@@ -25,15 +25,18 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from ...bounds.programme import Programme
-from ...core.bill import blocks_of
-from ...core.errors import InputError, Issue, SpotbagError
-from ...core.limits import LimitReached, Stop, stopped, within
-from ...core.processes import interruptible
-from ...core.quantities import OPTIMALITY_TOLERANCE, IntArray
-from ...heuristics.streams.packing import Packing, packed_by, paid_units_of, wall_s_of
-from ...models.integer_program import IntegerProgram
-from ...models.streams.paid_units import (
+from spotbag.bounds.programme import Programme
+from spotbag.core.bill import blocks_of
+from spotbag.core.errors import InputError, Issue, SpotbagError
+from spotbag.core.limits import LimitReached, Stop, stopped, within
+from spotbag.core.processes import interruptible
+from spotbag.core.quantities import OPTIMALITY_TOLERANCE, IntArray
+from spotbag.models.integer_program import IntegerProgram
+from spotbag.solvers.backend import SolverLimits
+from spotbag.solvers.cp_sat import solve_cp_model
+from spotbag.solvers.highs import solve_with_highs
+
+from .unit_bounds import (
     Heaviest,
     UnitsProblem,
     check_bag,
@@ -42,9 +45,7 @@ from ...models.streams.paid_units import (
     simple_bound_s,
     units_of,
 )
-from ..backend import SolverLimits
-from ..cp_sat import solve_cp_model
-from ..highs import solve_with_highs
+from .unit_packing import Packing, packed_by, paid_units_of, wall_s_of
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

@@ -29,9 +29,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.bill import blocks_of
-from ...core.errors import InputError, Issue
-from ...core.quantities import MAX_SECONDS, IntArray
+from spotbag.core.bill import blocks_of
+from spotbag.core.errors import InputError, Issue
+from spotbag.core.quantities import MAX_SECONDS, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""Heuristics of streams."""
