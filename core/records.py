@@ -639,7 +639,7 @@ def _split_location(loc: Sequence[Any], document: Any) -> tuple[str, str, Sequen
 
 
 def _record_of(model: Any, loc: Sequence[Any]) -> type[BaseModel] | None:
-    """Record that a key at some place is one of, known or not; None if that is not clear."""
+    """Class of the record to which a key at some place belongs, known or not; None if it is not clear."""
     here = records_inside(model)
     for part in loc[:-1]:
         inside = [

@@ -32,7 +32,7 @@ class ReadFile:
 
 
 def read_once(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """Read what can be read only once, standard input or a pipe, for several to look at; other paths stay as they are.
+    """Read standard input or a pipe, which can be read only once, for several to look at; other paths stay as they are.
 
     Raises
     ------

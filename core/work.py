@@ -1,4 +1,4 @@
-"""Iterations that work counts for, where that is the clock (`limits.work_clock`): all in one place."""
+"""Numbers of iterations for which work counts, where work is the clock (`limits.work_clock`): all in one place."""
 
 from __future__ import annotations
 

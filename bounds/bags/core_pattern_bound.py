@@ -147,7 +147,7 @@ class _Burstable(_Pool):
 
     @property
     def at_start_s(self) -> float:
-        """Work that the initial credits of all VMs are good for."""
+        """Core seconds of work for which the initial credits of all VMs are good."""
         return self.vms * initial_work_s(self.offer)
 
 

@@ -263,7 +263,7 @@ class LoadsWalk:
 
 
 def _unit(time_weight: float, vm_price: FloatArray) -> float:
-    """About what a second of one VM is worth; 1 where nothing costs, and all plans in time are worth the same."""
+    """Rough worth of a second of one VM; 1 where nothing costs, and all plans in time are worth the same."""
     return time_weight + float(vm_price.mean()) or 1.0
 
 

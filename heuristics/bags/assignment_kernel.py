@@ -95,7 +95,7 @@ def _set_ends(plan: AssignmentState, vm: int, ends: VmEnds) -> None:
 
 @compiled_part
 def _place(random: int, position: int, count: int, places: int, dated: bool) -> int:
-    """One of the places in an order; if tasks have dates, one that is as far on as a position of another order."""
+    """Place in an order, drawn at random; if tasks have dates, one that is as far on as a position of another order."""
     if not dated:
         return random % places
     around = 1 + places // _AROUND

@@ -211,7 +211,7 @@ class CoreLoads:
             self.vm_end = np.maximum(self.vm_end, earned_s)
 
     def _wait_s(self) -> IntArray:
-        """Seconds that each core waits for credits: none, or so many that the core works up to the end of its VM.
+        """Seconds for which each core waits for credits: none, or so many that the core works up to the end of its VM.
 
         Of all ways to work without a break, the latter has spent least at every moment: see
         `cpu_credits.credits_count_at_the_end`.

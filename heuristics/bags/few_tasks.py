@@ -144,7 +144,7 @@ class _Search:
                 yield _Place(self._value(usd, last_s), vm.number, core, start_s, usd, last_s, vms)
 
     def _value(self, usd: float, end_s: int) -> tuple[float, float]:
-        """Quantity that is made least first, and the one that is then."""
+        """Value of a plan: the quantity to be made least first, and the second one."""
         vm_s = round(usd / self.unit_usd, _DIGITS)
         if not self.dollar or not self.second:
             return (vm_s, end_s) if self.dollar else (end_s, vm_s)

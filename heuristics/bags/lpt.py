@@ -116,7 +116,7 @@ class LongestFirst:
         return tuple(counts)
 
     def neighbours(self, counts: tuple[int, ...], first: bool) -> Iterator[tuple[int, ...]]:
-        """Counts that differ in one offer, by large steps first; the counts themselves to begin with."""
+        """Neighbouring counts, different in one offer, by large steps first; the counts themselves to begin with."""
         if first:
             yield counts
         for k, count in enumerate(counts):

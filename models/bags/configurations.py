@@ -1,4 +1,4 @@
-"""Facts that the bound of configurations proves, and what they rule out, for models."""
+"""Facts proved by the bound of configurations, and what they rule out, for models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConfigurationBound:
     proofs: tuple[Proof, ...]
 
     def barred(self, instance: Instance, objective: float) -> BoolArray:
-        """Offers that no plan below an objective uses for a group, shape (n_groups, n_offers): reduced costs."""
+        """Offers unused for a group by all plans below an objective, shape (n_groups, n_offers): reduced costs."""
         result = np.zeros((len(instance.tasks), len(instance.offers)), dtype=bool)
         for proof in self.proofs:
             spare = objective - proof.value + proof.margin + OPTIMALITY_TOLERANCE * abs(objective)

@@ -38,7 +38,7 @@ MAX_CREDIT_STARTS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class IntervalSwitches:
-    """Parts that the model is right without; to compare.
+    """Parts of the model without which it is right as well; to compare.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ _SIZE = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work that has to be done, and its needs, on any day.
+    """Work to be done on any day, and its needs.
 
     Attributes
     ----------

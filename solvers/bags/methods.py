@@ -142,7 +142,7 @@ class MethodEntry:
             raise PluginError(f"{self.plugin} failed: {error}") from error
 
     def _verified(self, outcome: object) -> Outcome:
-        """Refuse what a method that is not built in must not return; whether its plan is feasible is seen later."""
+        """Refuse an outcome that a method of others must not return; whether its plan is feasible is seen later."""
         from ...schedules.method import Outcome, TracePoint
         from ...schedules.schedule import Schedule
 

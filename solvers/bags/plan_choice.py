@@ -1,4 +1,4 @@
-"""What is known of the plans among which one was chosen for the days to come."""
+"""Facts of the plans among which one was chosen for the days to come."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PlanOnDays:
     days_of_choice: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the plan and its figures as JSON values."""
         return {
             "plan": self.name,
             "method": self.method,
@@ -113,7 +113,7 @@ class PlanChoice:
         return next((plan for plan in self.plans if plan.chosen), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON values, the plan itself left out."""
+        """Return the choice as JSON values, the chosen plan left out."""
         return {
             **fields_of(self, "result", "plans"),
             "plans": [plan.to_dict() for plan in self.plans],

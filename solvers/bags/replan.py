@@ -92,7 +92,7 @@ def replan(
     threads: int | None = None,
     late: Literal["least"] | None = None,
 ) -> Result:
-    """Plan what a state has left of a bag.
+    """Plan the rest of a bag, as a state leaves it.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ class _SearchEnd:
         self.moment: float | None = None
 
     def __call__(self, share: float) -> float:
-        """Return it for a search that is to have a share of what is left less the reserve.
+        """Return the end of a search that is to have a share of what is left less the reserve.
 
         Part of what is left it has in any case: where one long ending were followed by no search, so would all others.
         """
@@ -375,7 +375,7 @@ class _SearchEnd:
 
 
 def _at(remaining: Instance, d_spot_s: int) -> Instance:
-    """Return what is left with another D_spot; all arrays are shared."""
+    """Return the rest of a bag with another D_spot; all arrays are shared."""
     twin = copy.copy(remaining)
     twin.__dict__.update(remaining.__dict__)
     twin.__dict__["d_spot_s"] = d_spot_s
@@ -552,7 +552,7 @@ def _beyond(survival: Survival) -> str:
 
 
 class _Prices(NamedTuple):
-    """Multipliers that proved a bound, for how many tasks that were to be placed, and the seconds that they took.
+    """Multipliers of a proved bound, for how many tasks that were to be placed, and the seconds that they took.
 
     That is 0 where the first ones took too long, as they may in a process that is not warm: the next call tries again.
     """
@@ -563,7 +563,7 @@ class _Prices(NamedTuple):
 
 
 def _bound(remaining: Instance, memory: _Memory, time_limit_s: float) -> DivisibleBound:
-    """Bound what is left: by the last prices found for the same bag, or by new ones if much has changed since.
+    """Bound the rest of a bag: by the last prices found for the same bag, or by new ones if much has changed since.
 
     Any prices prove a bound, which is soon worked out. A few cutting planes near the last prices prove no more, and new
     prices take many: they are looked for once in many calls.

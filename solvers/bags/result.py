@@ -52,7 +52,7 @@ class Stage:
 
 
 def stages_of(schedule: Schedule | None, bound: float, second_bound: float | None) -> tuple[Stage, ...]:
-    """Quantities that the goal of a plan makes least, in order, and what is proved of them; none of weighed ones."""
+    """Quantities to be made least by the goal of a plan, in order, and what is proved of them; none of weighed ones."""
     if schedule is None or schedule.instance.goal == "balanced":
         return ()
     cost: tuple[Quantity, float] = "cost_usd", schedule.cost_usd

@@ -81,7 +81,7 @@ class Facts:
 
     @cached_property
     def n_tasks(self) -> int:
-        """Tasks that are to be planned."""
+        """Number of tasks to be planned."""
         return len(self.instance.open_tasks)
 
     @cached_property
@@ -276,7 +276,7 @@ class Route:
         return self.known.bound == math.inf or self.run.answered(self.known.objective, self.known.bound)
 
     def settle(self) -> None:
-        """End the other lane as well if nothing is left to be done; that the time of a step is over is its own end."""
+        """Set the end of the other lane as well if nothing is left to be done; a step out of time ends by itself."""
         if self._answered():
             self.settled.set()
 
@@ -333,7 +333,7 @@ def _nothing() -> None:
 
 
 class _Lane:
-    """Steps one after the other."""
+    """Sequence of steps, one after the other."""
 
     def __init__(self, route: Route, run: Run) -> None:
         self._route = route

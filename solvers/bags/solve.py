@@ -270,7 +270,7 @@ def by_iterations(ask: Callable[..., Result], iterations: int) -> Result:
 
 
 def refuse_iterations_with(time_limit_s: object, threads: object, method: GivenMethod) -> None:
-    """Refuse what cannot be promised to make the same plan each time."""
+    """Refuse arguments with which the same plan each time cannot be promised."""
     if time_limit_s is not None:
         raise InputError("iterations", [Issue("", "are a limit in place of one of time: give one or the other")])
     if threads not in (None, 1):
@@ -332,7 +332,7 @@ class _Question:
 
 
 def _question(given: Instance, published: bool) -> _Question:
-    """Return what is asked of a method; those that are published have the D_spot, and the objective, of their paper."""
+    """Return the question to a method; published methods have the D_spot, and the objective, of their paper."""
     instance = with_d_spot(given, "paper" if published else None)
     asked = given.survive or ("none" if given.has_dates or given.has_setups else "one-type")
     if asked != "none":
@@ -517,7 +517,7 @@ class _Progress:
 
 
 def _status(schedule: Schedule | None, bound: float, stages: tuple[Stage, ...]) -> Status:
-    """Say what was found, and what is proved."""
+    """Return the status of a plan and a bound."""
     if schedule is None:
         return "infeasible" if math.isinf(bound) else "no-plan"
     proven = all(stage.proven for stage in stages) and closes_gap(schedule.objective, bound)

@@ -85,7 +85,7 @@ class FluidPrices:
 
 
 class _Groups:
-    """Jobs that arrive one after the other and are alike, as so many of their mean.
+    """Jobs alike that arrive one after the other, as so many of their mean.
 
     Attributes
     ----------
@@ -330,7 +330,7 @@ def frontier(
     most_slots: int = MOST_SLOTS,
     stop: Stop | None = None,
 ) -> list[tuple[float, float]]:
-    """Bound one metric from below for caps on another: from the least of x to the least with the least of y.
+    """Bound a metric from below for caps on another: from the least of x to the least with the least of y.
 
     Parameters
     ----------
@@ -397,7 +397,7 @@ def _check(metric: str, caps: Mapping[Metric, float], most_slots: int, time_limi
 
 
 class _NoScheduleError(Exception):
-    """Proof that no schedule keeps the caps."""
+    """Proof against all schedules: none keeps the caps."""
 
 
 class _Search:
