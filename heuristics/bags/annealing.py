@@ -195,15 +195,15 @@ class LoadsWalk:
         self.state = state
         state.charge(rate)
         self._rate = rate
-        self.unit = _unit(state.time_weight, state.vm_price)
+        self.unit = _unit(state.objective.time_weight, state.objective.vm_price)
         self.best = math.inf
         self._kernel = getattr(anneal, "py_func", anneal) if plain else anneal
         self._iterations_a_move = ITERATIONS.plain_move if plain else ITERATIONS.move
         self._random = np.array([random], dtype=np.int64)
-        self._task_penalty = state.task_penalty
+        self._task_penalty = state.objective.task_penalty
         few = len(state.instance.open_tasks) <= _DEALING_TASKS
         loads_alone = not (
-            len(state.latest) or len(state.credits) or state.budget < math.inf
+            len(state.cores.latest) or len(state.cores.credits) or state.objective.budget < math.inf
         )  # a deal knows nothing else
         self._deals = _DEALS if few and loads_alone else 0
         self._value = math.inf
@@ -218,7 +218,7 @@ class LoadsWalk:
         state, self._share = self.state, share
         first, last = _TASK_PENALTY
         grown = (last / first) ** share
-        state.task_penalty = self._task_penalty * first * grown
+        state.objective = state.objective._replace(task_penalty=self._task_penalty * first * grown)
         state.charge(self._rate * grown)
         state.regroup()
         self._value = state.value()
@@ -236,7 +236,7 @@ class LoadsWalk:
         count_work(self._iterations_a_move * cooling.moves)
         snapshot = Snapshot(wanted, self._tasks, self._number)
         balance, last = _BALANCE
-        if len(state.worth):
+        if len(state.cores.worth):
             balance *= (last / balance) ** self._share
         balance *= self.unit / max(int(state.vm_end.max()), 1)
         plan, cooling = state.plan(self._random), cooling._replace(deals=self._deals)
@@ -255,7 +255,7 @@ class LoadsWalk:
         if self.best == math.inf or not self.state.feasible():
             return None
         plan = self.state.schedule()
-        if len(self.state.vm_bill) and self.state.instance.n_tasks <= LARGE_TASKS:
+        if len(self.state.objective.vm_bill) and self.state.instance.n_tasks <= LARGE_TASKS:
             with suppress(LimitReached):
                 if close_vms(self.state):
                     return self.state.schedule()

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.capacities import lower_of, upper_of
-from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray, at_most
+from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...instances.entries import SECONDS_PER_CREDIT
 from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.queues import Queue, queues_of_schedule
 from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import objective_weights, time_zero_s, vm_rents
-from .core_loads import bills_of, latest_ends_s
+from .core_loads import bills_of, charged, latest_ends_s
 
 if TYPE_CHECKING:
     from .annealing_kernel import Objective
@@ -67,12 +67,7 @@ class Assignments:
 
     def charge(self, rate: float) -> None:
         """Charge the cost above the budget of the instance, if there is one, at so much for a dollar."""
-        budget_usd = self.instance.objective.budget_usd
-        if budget_usd is not None:
-            rents = vm_rents(self.instance, self.fleet.offer, self.vm_machine)
-            price, bill = bills_of(rents, rate, self.zero_s)
-            budget = at_most(budget_usd) * rate + float(price @ self.objective.vm_free)
-            self.objective = self.objective._replace(vm_price=price, vm_bill=bill, budget=budget)
+        self.objective = charged(self.objective, self.instance, self.fleet.offer, self.vm_machine, rate)
 
     def best(self, objective: float) -> BestAssignment:
         """Make the place for what is better than an objective."""

@@ -44,76 +44,39 @@ class CoreLoads:
 
     Attributes
     ----------
-    durations : array of int, shape (n_columns, n_tasks)
-        Seconds of each task on each column, a column being an offer that is used.
     offers : array of int, shape (n_columns,)
         Offer of each column: first those of VMs that may be rented, then those of machines.
-    core_column, core_vm, vm_first, vm_column : arrays of int
-        Column and VM of each core; first core and column of each VM.
+    vm_column : array of int
+        Column of each VM.
     vm_machine : array of int
         Machine that a VM is; -1 for VMs that are rented.
     core_start : array of int
         When each core is free.
-    vm_price, vm_free, vm_limit : arrays
-        Price of a second in units of the objective, until when nothing more is paid, and latest end.
-    budget, vm_bill
-        See `Objective`.
-    credits : array of float, shape (n_vms, 2), or (0, 2)
-        See `Cores`: of VMs that run all tasks at full speed, others at the baseline.
-    worth : array of float, shape (n_columns,), or (0,)
-        See `Cores`.
-    latest : array of int, shape (n_columns, n_tasks), or (0, 0)
-        Latest end of each task on each column; nothing where that of its VM is all that counts.
-    rescue : Rescue
-        What tasks take of the time that there is on demand.
+    cores, objective : Cores and Objective
+        As the annealing has them; their offers are columns.
     core_tasks, core_count, load, late, taken, vm_end : arrays
         Tasks of each core (padded) and their number, seconds on each core, by how much a task of it is late at most,
         what each set of `rescue` takes, end of each VM.
     """
 
     instance: Instance
-    durations: IntArray
     offers: IntArray
-    core_column: IntArray
-    core_vm: IntArray
-    vm_first: IntArray
     vm_column: IntArray
     vm_machine: IntArray
     core_start: IntArray
-    vm_price: FloatArray
-    vm_free: IntArray
-    vm_limit: IntArray
-    latest: IntArray
-    rescue: Rescue
+    cores: Cores
+    objective: Objective
     core_tasks: IntArray
     core_count: IntArray
     load: IntArray
     late: IntArray
     taken: IntArray
     vm_end: IntArray
-    time_weight: float
-    penalty: float
-    task_penalty: float
-    credits: FloatArray
-    worth: FloatArray
-    vm_bill: FloatArray
-    budget: float = np.inf
-
-    @property
-    def objective(self) -> Objective:
-        """Objective of the annealing."""
-        from .annealing_kernel import Objective
-
-        penalties = self.penalty, self.task_penalty, self.budget
-        return Objective(self.vm_price, self.vm_free, self.vm_limit, self.time_weight, *penalties, self.vm_bill)
 
     def charge(self, rate: float) -> None:
         """Charge the cost above the budget of the instance, if there is one, at so much for a dollar."""
-        budget_usd = self.instance.objective.budget_usd
-        if budget_usd is not None:
-            rents = vm_rents(self.instance, self.offers[self.vm_column], self.vm_machine)
-            self.vm_price, self.vm_bill = bills_of(rents, rate, self.zero_s)
-            self.budget = at_most(budget_usd) * rate + float(self.vm_price @ self.vm_free)
+        vm_offer = self.offers[self.vm_column]
+        self.objective = charged(self.objective, self.instance, vm_offer, self.vm_machine, rate)
 
     @property
     def zero_s(self) -> int:
@@ -122,32 +85,33 @@ class CoreLoads:
 
     def value(self) -> float:
         """Objective, and the penalty for whatever ends too late."""
-        end = self.vm_end
-        late = self.penalty * float(np.maximum(0, end - self.vm_limit).sum())
-        late += self.task_penalty * float(self.late.sum() + self._taken_too_much_s)
-        ready = self.time_weight * self.zero_s
+        end, by = self.vm_end, self.objective
+        late = by.penalty * float(np.maximum(0, end - by.vm_limit).sum())
+        late += by.task_penalty * float(self.late.sum() + self._taken_too_much_s)
+        ready = by.time_weight * self.zero_s
         paid = self._paid()
-        cost = paid - float(self.vm_price @ self.vm_free) if self.budget == np.inf else max(paid - self.budget, 0.0)
-        return cost + self.time_weight * float(end.max()) + late + ready
+        cost = paid - float(by.vm_price @ by.vm_free) if by.budget == np.inf else max(paid - by.budget, 0.0)
+        return cost + by.time_weight * float(end.max()) + late + ready
 
     def feasible(self) -> bool:
         """True if all VMs, and all tasks, end in time, within the budget."""
-        in_time = bool((self.vm_end <= self.vm_limit).all()) and not self.late.any()
-        return in_time and not self._taken_too_much_s and self._paid() <= self.budget
+        in_time = bool((self.vm_end <= self.objective.vm_limit).all()) and not self.late.any()
+        return in_time and not self._taken_too_much_s and self._paid() <= self.objective.budget
 
     def _paid(self) -> float:
         """Cost of all VMs, with what is paid already at their prices; see `annealing_kernel.rent`."""
-        last = np.maximum(self.vm_end, self.vm_free)
-        if not len(self.vm_bill):
-            return float((self.vm_price * last).sum())
-        opening, idle_s, block_s = self.vm_bill.T
-        paid = last + (self.vm_free - last) % block_s
-        return float((self.vm_price * paid).sum() + opening[self.vm_end > idle_s].sum())
+        by = self.objective
+        last = np.maximum(self.vm_end, by.vm_free)
+        if not len(by.vm_bill):
+            return float((by.vm_price * last).sum())
+        opening, idle_s, block_s = by.vm_bill.T
+        paid = last + (by.vm_free - last) % block_s
+        return float((by.vm_price * paid).sum() + opening[self.vm_end > idle_s].sum())
 
     @property
     def _taken_too_much_s(self) -> int:
         """Core seconds on demand that are taken beyond those that there are."""
-        return int(np.maximum(self.taken - self.rescue.most_s, 0).sum())
+        return int(np.maximum(self.taken - self.cores.rescue.most_s, 0).sum())
 
     def regroup(self) -> None:
         """Deal the contents of the cores of each column out to its VMs anew, by load: no grouping is better.
@@ -155,23 +119,22 @@ class CoreLoads:
         Of machines, whose cores are free at different moments, it is a good one, and kept if it is better: those that
         are free first get the largest contents, and of a machine the core that is free first.
         """
-        column, start, content = self.core_column, self.core_start, self.load - self.core_start
+        column, start, content = self.cores.offer, self.core_start, self.load - self.core_start
         order = by_content = np.lexsort((-content, column))
         if len(self.instance.machines):
-            free_s = np.bincount(self.core_vm, weights=start)[self.core_vm]
-            receivers = np.lexsort((start, self.core_vm, free_s, column))
+            free_s = np.bincount(self.cores.vm, weights=start)[self.cores.vm]
+            receivers = np.lexsort((start, self.cores.vm, free_s, column))
             ends, dealt = np.empty_like(content), np.empty_like(order)
             ends[receivers], dealt[receivers] = start[receivers] + content[by_content], by_content
-            new, old = (
-                np.maximum(np.maximum.reduceat(end, self.vm_first[:-1]), self.vm_free) for end in (ends, self.load)
-            )
+            by, firsts = self.objective, self.cores.first_of_vm[:-1]
+            new, old = (np.maximum(np.maximum.reduceat(end, firsts), by.vm_free) for end in (ends, self.load))
             first = np.flatnonzero(np.diff(self.vm_column, prepend=-1))  # VM of each column
-            change = self.vm_price[first] * (np.add.reduceat(new, first) - np.add.reduceat(old, first))
-            change += self.time_weight * (np.maximum.reduceat(new, first) - np.maximum.reduceat(old, first))
+            change = by.vm_price[first] * (np.add.reduceat(new, first) - np.add.reduceat(old, first))
+            change += by.time_weight * (np.maximum.reduceat(new, first) - np.maximum.reduceat(old, first))
             better = np.zeros(len(self.offers), dtype=bool)
             better[self.vm_column[first]] = change < 0
             kept = np.where(better[column], dealt, np.arange(len(order)))
-            order = np.where(self.vm_machine[self.core_vm] < 0, by_content, kept)
+            order = np.where(self.vm_machine[self.cores.vm] < 0, by_content, kept)
         load = start + content[order]
         self.core_tasks = np.ascontiguousarray(self.core_tasks[order])
         self.core_count = self.core_count[order]
@@ -185,29 +148,30 @@ class CoreLoads:
     def set_ends(self) -> None:
         """Set the end of each VM, and by how much tasks are late, from the tasks and loads of the cores."""
         self._set_vm_ends()
-        if len(self.latest):
+        if len(self.cores.latest):
             core, tasks = self._placed()
-            latest = self.latest[self.core_column[core], tasks]
+            latest = self.cores.latest[self.cores.offer[core], tasks]
             by_latest = np.lexsort((latest, core))  # see `annealing_kernel.lateness`
-            seconds = self.durations[self.core_column[core], tasks[by_latest]]
+            seconds = self.cores.durations[self.cores.offer[core], tasks[by_latest]]
             first = np.cumsum(self.core_count) - self.core_count
             before = np.concatenate([[0], np.cumsum(seconds)])
             end = self.core_start[core] + before[1:] - before[first[core]]
             self.late[:] = 0
             np.maximum.at(self.late, core, end - latest[by_latest])
-        if len(self.rescue.again_s):
+        rescue = self.cores.rescue
+        if len(rescue.again_s):
             core, tasks = self._placed()
-            column = self.core_column[core]
-            again_s, whole_s = self.rescue.again_s[column, tasks], self.rescue.whole_s[column, tasks]
-            for one, (members, from_s) in enumerate(zip(self.rescue.members, self.rescue.from_s, strict=True)):
+            column = self.cores.offer[core]
+            again_s, whole_s = rescue.again_s[column, tasks], rescue.whole_s[column, tasks]
+            for one, (members, from_s) in enumerate(zip(rescue.members, rescue.from_s, strict=True)):
                 self.taken[one] = (members[column] * again_s)[whole_s >= from_s].sum()
 
     def _set_vm_ends(self) -> None:
         """Set the end of each VM: by then it has earned what its work spends."""
-        self.vm_end = np.maximum.reduceat(self.load, self.vm_first[:-1])
-        if len(self.credits):
-            lacking = np.add.reduceat(self.load, self.vm_first[:-1]) - self.credits[:, 0]
-            earned_s = np.ceil(np.maximum(lacking, 0.0) / self.credits[:, 1]).astype(np.int64)
+        self.vm_end = np.maximum.reduceat(self.load, self.cores.first_of_vm[:-1])
+        if len(self.cores.credits):
+            lacking = np.add.reduceat(self.load, self.cores.first_of_vm[:-1]) - self.cores.credits[:, 0]
+            earned_s = np.ceil(np.maximum(lacking, 0.0) / self.cores.credits[:, 1]).astype(np.int64)
             self.vm_end = np.maximum(self.vm_end, earned_s)
 
     def _wait_s(self) -> IntArray:
@@ -217,9 +181,9 @@ class CoreLoads:
         `cpu_credits.credits_count_at_the_end`.
         """
         wait_s = np.zeros(len(self.load), dtype=np.int64)
-        for vm in np.flatnonzero(self.credits[:, 0] < np.inf).tolist() if len(self.credits) else ():
-            mine = slice(self.vm_first[vm], self.vm_first[vm + 1])
-            load, (work_s, earned) = self.load[mine], self.credits[vm]
+        for vm in np.flatnonzero(self.cores.credits[:, 0] < np.inf).tolist() if len(self.cores.credits) else ():
+            mine = slice(self.cores.first_of_vm[vm], self.cores.first_of_vm[vm + 1])
+            load, (work_s, earned) = self.load[mine], self.cores.credits[vm]
             if (np.minimum(load[:, None], load).sum(axis=1) > work_s + earned * load).any():
                 wait_s[mine] = self.vm_end[vm] - load
         return wait_s
@@ -230,16 +194,8 @@ class CoreLoads:
         self.core_count = core_count.copy()
         core, tasks = self._placed()
         self.load[:] = self.core_start
-        np.add.at(self.load, core, self.durations[self.core_column[core], tasks])
+        np.add.at(self.load, core, self.cores.durations[self.cores.offer[core], tasks])
         self.set_ends()
-
-    @property
-    def cores(self) -> Cores:
-        """The cores as the annealing has them."""
-        from .annealing_kernel import Cores
-
-        of_offers = self.durations, self.core_column, self.core_vm, self.vm_first, self.latest
-        return Cores(*of_offers, self.rescue, self.credits, self.worth)
 
     def plan(self, random_state: IntArray) -> CoreState:
         """Return the tasks on the cores, which the annealing changes in place."""
@@ -255,18 +211,18 @@ class CoreLoads:
         """
         instance, n_machines = self.instance, len(self.instance.machines)
         core, tasks = self._placed()
-        seconds = self.durations[self.core_column[core], tasks]
-        first = self.latest[self.core_column[core], tasks] if len(self.latest) else -seconds
+        seconds = self.cores.durations[self.cores.offer[core], tasks]
+        first = self.cores.latest[self.cores.offer[core], tasks] if len(self.cores.latest) else -seconds
         order = np.lexsort((tasks, first, core))
         core, tasks, seconds = core[order], tasks[order], seconds[order]
         before = np.cumsum(seconds) - seconds  # on this core and on those in front of it
         first = np.cumsum(self.core_count) - self.core_count
         start_s = self.zero_s + (self.core_start + self._wait_s())[core] + before - before[first[core]]
-        vm, machine = self.core_vm[core], self.vm_machine[self.core_vm[core]]
+        vm, machine = self.cores.vm[core], self.vm_machine[self.cores.vm[core]]
         number = np.where(machine < 0, n_machines + vm, machine)
         offers = np.concatenate([instance.machine_offer, self.offers[self.vm_column]])
         slow = (instance.offer_is_burstable & np.isinf(full_speed(instance)[:, 0]))[offers][number]
-        return plan_of_places(instance, tasks, number, core - self.vm_first[vm], start_s, offers, slow)
+        return plan_of_places(instance, tasks, number, core - self.cores.first_of_vm[vm], start_s, offers, slow)
 
     def _placed(self) -> tuple[IntArray, IntArray]:
         """Core of each task and the task, core by core."""
@@ -376,7 +332,7 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
     found: list[tuple[float, IntArray]] = []
     for place in places:
         cores = np.full(len(tasks), -1)
-        cores[known] = np.where(place[vm] >= 0, state.vm_first[place[vm]] + core, -1)
+        cores[known] = np.where(place[vm] >= 0, state.cores.first_of_vm[place[vm]] + core, -1)
         found.append((place_lost(state, cores), cores))
     _, cores = min(found, key=lambda pair: pair[0])
     return state if fill(state, tasks, cores) else None
@@ -391,17 +347,17 @@ def place_lost(state: CoreLoads, cores: IntArray) -> float:
 
     tasks = state.instance.open_tasks
     load = _loads(state, tasks, cores)
-    late = load > state.vm_limit[state.core_vm]
+    late = load > state.objective.vm_limit[state.cores.vm]
     if late.any():  # such as tasks of a VM that is gone, on one that takes its place
         cores[(cores >= 0) & late[cores]] = -1
         load = _loads(state, tasks, cores)
-    vm_end = np.maximum.reduceat(load, state.vm_first[:-1])
+    vm_end = np.maximum.reduceat(load, state.cores.first_of_vm[:-1])
     lost = np.flatnonzero(cores < 0)
     if len(lost):
-        lost = lost[np.argsort(-state.durations[:, tasks[lost]].min(axis=0), kind="stable")]
+        lost = lost[np.argsort(-state.cores.durations[:, tasks[lost]].min(axis=0), kind="stable")]
         chosen = np.empty(len(lost), dtype=np.int64)
         place_where_cheapest(
-            tasks[lost], state.durations, state.core_column, state.core_vm, load, vm_end, state.objective, chosen
+            tasks[lost], state.cores.durations, state.cores.offer, state.cores.vm, load, vm_end, state.objective, chosen
         )
         cores[lost] = chosen
     state.vm_end = vm_end
@@ -425,26 +381,26 @@ def close_vms(state: CoreLoads, *, ties: bool = False) -> bool:
     of_task[tasks] = core
     open_tasks = state.instance.open_tasks
     cores, closed, better = of_task[open_tasks], False, False
-    limits_s, nothing_s = state.vm_limit, np.maximum.reduceat(state.core_start, state.vm_first[:-1])
-    most, left_s = at_most(best), limits_s.copy()
+    objective, nothing_s = state.objective, np.maximum.reduceat(state.core_start, state.cores.first_of_vm[:-1])
+    most, left_s = at_most(best), objective.vm_limit.copy()
     try:
         for vm in np.argsort(state.vm_end, kind="stable").tolist():
             checkpoint()
-            mine = state.core_vm[cores] == vm
+            mine = state.cores.vm[cores] == vm
             if not mine.any() or (ties and state.vm_machine[vm] >= 0):
                 continue
             left_s[vm] = nothing_s[vm]  # nor does it take its tasks back
-            state.vm_limit, fewer = left_s, np.where(mine, -1, cores)
+            state.objective, fewer = objective._replace(vm_limit=left_s), np.where(mine, -1, cores)
             value = place_lost(state, fewer)
-            state.vm_limit = limits_s
+            state.objective = objective
             as_good = value <= (most if ties else best - NOISE)
             if as_good and fill(state, open_tasks, fewer) and state.feasible():
                 cores, best, closed = fewer, min(value, best), True
             else:
-                left_s[vm] = limits_s[vm]
+                left_s[vm] = objective.vm_limit[vm]
         better = closed and fill(state, open_tasks, cores) and state.value() <= most
     finally:
-        state.vm_limit = limits_s
+        state.objective = objective
         if not better:
             state.restore(*before)
     return better
@@ -454,7 +410,7 @@ def _loads(state: CoreLoads, tasks: IntArray, cores: IntArray) -> IntArray:
     """Load of each core, of the tasks that have one."""
     load = state.core_start.copy()
     placed = cores >= 0
-    np.add.at(load, cores[placed], state.durations[state.core_column[cores[placed]], tasks[placed]])
+    np.add.at(load, cores[placed], state.cores.durations[state.cores.offer[cores[placed]], tasks[placed]])
     return load
 
 
@@ -587,6 +543,8 @@ def rescue_of(instance: Instance, indices: IntArray, groups: IntArray) -> Rescue
 
 def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_vms: int) -> CoreLoads:
     """VMs without tasks: those opened and some to spare, within the limits."""
+    from .annealing_kernel import Cores, Objective
+
     offers = [instance.offers[index] for index in indices.tolist()]
     vcpus = np.array([offer.vcpus for offer in offers], dtype=np.int64)
     rentable = rentable_vms(instance, indices)
@@ -622,32 +580,47 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
     vm_price, vm_bill = bills_of(rents, cost_weight, zero_s)
     return CoreLoads(
         instance=instance,
-        durations=durations,
         offers=indices,
-        core_column=vm_column[core_vm],
-        core_vm=core_vm,
-        vm_first=np.concatenate([[0], np.cumsum(vcpus[vm_column])]).astype(np.int64),
         vm_column=vm_column,
         vm_machine=vm_machine,
         core_start=core_start,
-        vm_price=vm_price,
-        vm_free=rents.paid_until_s - zero_s,
-        vm_bill=vm_bill,
-        vm_limit=_limits_s(instance, indices)[vm_column],
-        latest=latest_ends_s(instance, indices),
-        rescue=rescue,
+        cores=Cores(
+            durations=durations,
+            offer=vm_column[core_vm],
+            vm=core_vm,
+            first_of_vm=np.concatenate([[0], np.cumsum(vcpus[vm_column])]).astype(np.int64),
+            latest=latest_ends_s(instance, indices),
+            rescue=rescue,
+            credits=_credits(full_speed(instance)[indices[vm_column]]),
+        ),
+        objective=Objective(
+            vm_price=vm_price,
+            vm_free=rents.paid_until_s - zero_s,
+            vm_limit=_limits_s(instance, indices)[vm_column],
+            time_weight=time_weight,
+            penalty=20 * (time_weight + float(prices.max(initial=0.0)) * len(vm_column)),
+            task_penalty=float((prices / vcpus).max(initial=0.0)) + time_weight,
+            vm_bill=vm_bill,
+        ),
         core_tasks=np.zeros((0, 0), dtype=np.int64),
         core_count=np.zeros(len(core_vm), dtype=np.int64),
         load=core_start.copy(),
         late=np.zeros(len(core_vm), dtype=np.int64),
         taken=np.zeros(len(rescue.most_s), dtype=np.int64),
         vm_end=rents.ready_s - zero_s,
-        time_weight=time_weight,
-        penalty=20 * (time_weight + float(prices.max(initial=0.0)) * len(vm_column)),
-        task_penalty=float((prices / vcpus).max(initial=0.0)) + time_weight,
-        credits=_credits(full_speed(instance)[indices[vm_column]]),
-        worth=np.zeros(0),
     )
+
+
+def charged(
+    objective: Objective, instance: Instance, vm_offer: IntArray, vm_machine: IntArray, rate: float
+) -> Objective:
+    """Return an objective with the cost above the budget of the instance, if there is one, at so much for a dollar."""
+    budget_usd = instance.objective.budget_usd
+    if budget_usd is None:
+        return objective
+    price, bill = bills_of(vm_rents(instance, vm_offer, vm_machine), rate, time_zero_s(instance))
+    budget = at_most(budget_usd) * rate + float(price @ objective.vm_free)
+    return objective._replace(vm_price=price, vm_bill=bill, budget=budget)
 
 
 def bills_of(rents: VmRents, rate: float, zero_s: int) -> tuple[FloatArray, FloatArray]:
@@ -664,17 +637,17 @@ def fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
     """
     by_core = np.argsort(cores, kind="stable")
     core, tasks = cores[by_core], tasks[by_core]
-    n_cores = len(state.core_vm)
+    n_cores = len(state.cores.vm)
     state.core_count = np.bincount(core, minlength=n_cores)
     first = np.cumsum(state.core_count) - state.core_count
     most = int(state.core_count.max())
-    room = max(most, min(state.durations.shape[1], max(2 * most, 64), MOST_PLACES // n_cores))
+    room = max(most, min(state.cores.durations.shape[1], max(2 * most, 64), MOST_PLACES // n_cores))
     if n_cores * room > MOST_PLACES:
         return False
     state.core_tasks = np.zeros((n_cores, room), dtype=np.int64)
     state.core_tasks[core, np.arange(len(core)) - first[core]] = tasks
     state.load[:] = state.core_start
-    np.add.at(state.load, core, state.durations[state.core_column[core], tasks])
+    np.add.at(state.load, core, state.cores.durations[state.cores.offer[core], tasks])
     state.set_ends()
     state.regroup()
     return True
@@ -736,9 +709,9 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool
         if not len(vms):
             orphans.append(mine)
             continue
-        seconds = state.durations[k, mine]
+        seconds = state.cores.durations[k, mine]
         longest_first = np.argsort(-seconds, kind="stable")
-        usable = np.arange(state.vm_first[vms[0]], state.vm_first[vms[-1] + 1])
+        usable = np.arange(state.cores.first_of_vm[vms[0]], state.cores.first_of_vm[vms[-1] + 1])
         usable = usable[np.argsort(state.core_start[usable], kind="stable")]
         chosen = np.zeros(len(mine), dtype=np.int64)
         by_size(least_loaded_core, seconds[longest_first], usable, state.core_start[usable], chosen)
@@ -747,7 +720,7 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool
         np.add.at(state.load, chosen, seconds[longest_first])  # the orphans look at it
     for task in np.concatenate([*orphans, np.zeros(0, dtype=np.int64)]).tolist():  # their offer lost its VMs to a limit
         checkpoint()
-        ends = state.load + state.durations[state.core_column, task]
+        ends = state.load + state.cores.durations[state.cores.offer, task]
         core = int(ends.argmin()) if len(ends) else -1
         if core < 0 or ends[core] >= NEVER:
             return False

@@ -49,7 +49,7 @@ def known_day_plan(instance: Instance, up_s: Mapping[int, Sequence[int]]) -> Sch
         if index in up_s:
             vms = np.flatnonzero(state.vm_column == column)
             # The fullest VMs of a column are its first ones: `CoreLoads.regroup`.
-            state.vm_limit[vms] = sorted(up_s[index][: len(vms)], reverse=True)
+            state.objective.vm_limit[vms] = sorted(up_s[index][: len(vms)], reverse=True)
     cores = _longest_first(state)
     if cores is None or not fill(state, instance.open_tasks, cores):
         return None
@@ -81,15 +81,16 @@ def _most_vms(instance: Instance, offers: IntArray, up_s: Mapping[int, Sequence[
 def _longest_first(state: CoreLoads) -> IntArray | None:
     """Core of each task: that of the cheapest VM with room for it, or else, where it is late by least."""
     tasks = state.instance.open_tasks
-    mean_s = state.durations[:, tasks].mean(axis=1)[state.vm_column]
-    price = state.vm_price / np.diff(state.vm_first) * mean_s
-    by_price = np.lexsort((-state.vm_limit, price))
-    cores = np.concatenate([np.arange(state.vm_first[vm], state.vm_first[vm + 1]) for vm in by_price.tolist()])
-    column, left = state.core_column[cores], state.vm_limit[state.core_vm[cores]].copy()
+    mean_s = state.cores.durations[:, tasks].mean(axis=1)[state.vm_column]
+    first = state.cores.first_of_vm
+    price = state.objective.vm_price / np.diff(first) * mean_s
+    by_price = np.lexsort((-state.objective.vm_limit, price))
+    cores = np.concatenate([np.arange(first[vm], first[vm + 1]) for vm in by_price.tolist()])
+    column, left = state.cores.offer[cores], state.objective.vm_limit[state.cores.vm[cores]].copy()
     result = np.empty(len(tasks), dtype=np.int64)
-    for place in np.argsort(-state.durations[:, tasks].min(axis=0), kind="stable").tolist():
+    for place in np.argsort(-state.cores.durations[:, tasks].min(axis=0), kind="stable").tolist():
         checkpoint()
-        seconds = state.durations[column, tasks[place]]
+        seconds = state.cores.durations[column, tasks[place]]
         room = seconds <= left
         chosen = int(room.argmax()) if room.any() else int((left - seconds).argmax())
         if seconds[chosen] > MAX_SECONDS:

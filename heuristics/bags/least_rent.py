@@ -60,7 +60,7 @@ def _start(instance: Instance, bound: DivisibleBound, spare_vms: int, filled: fl
     if rent.left.any():
         return None
     state = empty_state(instance, bound.offers, rent.opened, spare_vms)
-    first_core = state.vm_first[np.searchsorted(state.vm_column, np.arange(len(bound.offers)))]
+    first_core = state.cores.first_of_vm[np.searchsorted(state.vm_column, np.arange(len(bound.offers)))]
     tasks = np.concatenate(rent.tasks)
     cores = np.concatenate([first_core[k] + cores for k, cores in zip(rent.columns, rent.cores, strict=True)])
     return state if fill(state, instance.open_tasks[tasks], cores) else None

@@ -100,8 +100,7 @@ def _enough(instance: Instance, until: float) -> float:
 def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
     """Anneal core loads until a moment."""
     bag, until = state.instance, _enough(state.instance, until)
-    objective = _with_ties(bag, state.objective, state.offers[state.vm_column])
-    state.vm_price, state.time_weight = objective.vm_price, objective.time_weight
+    state.objective = _with_ties(bag, state.objective, state.offers[state.vm_column])
     walk, options, n_open = LoadsWalk(state, random_state(seed, 0)), SearchOptions(), len(bag.open_tasks)
     walk.settle(0.0)
     if walk.best < math.inf and clock_s() >= until:

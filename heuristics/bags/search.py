@@ -300,8 +300,11 @@ def _search_core_loads(
         if state is None or found.run.answered(found.objective, found.bound):
             return
         state.charge(rate)
-        if not state.vm_price.any():  # while another VM ends last, what a move brings is seen in the loads alone
-            state.worth = bound.core_price / max(float(bound.core_price.max()), 1e-300)
+        if (
+            not state.objective.vm_price.any()
+        ):  # while another VM ends last, what a move brings is seen in the loads alone
+            worth = bound.core_price / max(float(bound.core_price.max()), 1e-300)
+            state.cores = state.cores._replace(worth=worth)
         _anneal(state, options, found, number, moves, rate)
 
 
@@ -345,7 +348,7 @@ def _roomy_start(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
 
 def _late_share(state: CoreLoads) -> float:
     """Seconds by which VMs and tasks end too late, of the seconds of all VMs."""
-    late_s = np.maximum(0, state.vm_end - state.vm_limit).sum() + state.late.sum()
+    late_s = np.maximum(0, state.vm_end - state.objective.vm_limit).sum() + state.late.sum()
     return float(late_s) / max(int(state.vm_end.sum()), 1)
 
 

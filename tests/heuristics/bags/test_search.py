@@ -123,7 +123,7 @@ def test_plans_at_full_speed_by_loads_have_the_credits_that_they_spend(seed: int
     bag = burstable_bag(60, 8, seed, objective=goal, deadline_s=deadline_s, d_spot_s=deadline_s)
     state = priced_start(bag, divisible_bound(bag), 1)
     assert state is not None
-    unit = float(state.vm_price.mean()) + state.time_weight
+    unit = float(state.objective.vm_price.mean()) + state.objective.time_weight
     value = annealed(state, seed + 1, Cooling(20_000, 20 * unit, 0.1 * unit), anneal)
     assert value == pytest.approx(state.value(), rel=1e-9)
     state.regroup()
@@ -198,7 +198,7 @@ def test_the_value_that_is_updated_move_by_move_is_the_value_of_the_state(seed: 
     value = annealed(state, seed + 1, Cooling(20_000, 1e-2, 1e-5, deals), anneal)
     assert value == pytest.approx(state.value(), rel=1e-9)
     loads = [
-        state.durations[state.core_column[core], state.core_tasks[core, : state.core_count[core]]].sum()
+        state.cores.durations[state.cores.offer[core], state.core_tasks[core, : state.core_count[core]]].sum()
         for core in range(len(state.load))
     ]
     assert state.load.tolist() == loads
@@ -216,11 +216,11 @@ def test_what_a_plan_costs_beyond_a_budget_is_charged_move_by_move(share: float)
     state = priced_start(asked, divisible_bound(instance), 1)
     state.charge(50_000.0)
     beyond_usd = max(state.schedule().cost_usd - budget_usd, 0.0)
-    late = state.penalty * np.maximum(0, state.vm_end - state.vm_limit).sum()
+    late = state.objective.penalty * np.maximum(0, state.vm_end - state.objective.vm_limit).sum()
     assert state.value() == pytest.approx(state.schedule().makespan_s + 50_000 * beyond_usd + late, rel=1e-6)
     value = annealed(state, 4, Cooling(20_000, 100.0, 1.0), anneal)
     assert value == pytest.approx(state.value(), rel=1e-9)
-    assert state.feasible() == bool(state.schedule().within_budget and (state.vm_end <= state.vm_limit).all())
+    assert state.feasible() == bool(state.schedule().within_budget and (state.vm_end <= state.objective.vm_limit).all())
 
 
 @pytest.mark.parametrize("seed", range(1, 21))
