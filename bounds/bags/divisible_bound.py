@@ -10,7 +10,6 @@ e_ik, memory r_i and q_i cores, time counted from the moment the VMs are ready:
     I_k n_k + b_k S_k >= sum_i e_ik x_ik            (credits)
     S_k <= n_k min(T, L_k)                          (VMs of the offer)
     sum_{k in market} S_k <= n_market T             (VMs of the market)
-    sum_{k spot, i in J} e_ik x_ik <= M_J           (tasks that must end early)
     sum_{k in R, i in W} a_ik x_ik <= A_R           (time on demand to do again what is lost at once)
     sum_k p_k S_k <= B                              (budget)
     T0 <= T <= D                                    (combinatorial bound, deadline)
@@ -24,9 +23,7 @@ on it ends then, or it is paid in advance. Up to that moment its cores are free 
     c_k S_k + F_k >= sum_i q_i e_ik x_ik            (and likewise for memory)
     S_k <= sum_v max(0, min(T, L_k) - h_v)
 
-Where tasks on spot VMs must end early (`RescuableInstance`), each core has a last task of its own among those of any
-set J: together they take no longer than the latest ends of as many tasks of J as there are cores, the latest ones
-(M_J). Sets are those of all tasks that must end by some moment. What goes down in the first second must be done again
+Where what goes down must be done again in time (`RescuableInstance`), what goes down in the first second must be done
 beside what is on demand anyway, for each set R of offers that go down at once and of those on demand; and all tasks W
 that run for so long that none of them has ended or saved anything at some later second, in what is left of the time
 then (`RescueTime`).
@@ -53,7 +50,7 @@ from ...core.limits import Work, count_work, current_limit, out_of_time
 from ...core.quantities import OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray, at_most, rounded_down
 from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
-from ...instances.group_limits import binding_limits, most_within
+from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance, RescueTime
 from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
@@ -64,8 +61,6 @@ from ..programme import MOST_CUTS, LinearRows, Maximum, maximise_concave, maximi
 _MANY_GROUPS = 5_000
 _SAMPLE = 1_500
 _FEW_CUTS = 25
-_EARLY_SETS, _MOST_EARLY = 12, 3
-"""Sets of tasks that must end early, and how often offers are added on which they are looked at."""
 _NOTHING, _NO_PRICES = np.zeros(0), np.zeros((0, 0))
 _LEAST_WORK, _BOUND = "_least_work_s_of_offers", "_divisible_bound"
 
@@ -89,8 +84,6 @@ class DivisibleBound:
         Makespan of the divisible optimum, from when rented VMs are ready.
     multipliers : array of float
         Where it was evaluated; a start for the bound of what is left of the instance later on.
-    early_price : array of float, shape (n_groups,), or (0,)
-        What a second of a core of a spot VM is worth beside that to a task of each group, as it must end early there.
     again_price : array of float, shape (n_groups, n_used), or (0, 0)
         What the time on demand is worth that it takes to do a task again, or to do it there.
     budget_price : float
@@ -109,7 +102,6 @@ class DivisibleBound:
     memory_price: FloatArray
     end_s: float
     multipliers: FloatArray
-    early_price: FloatArray
     again_price: FloatArray
     budget_price: float
     scarce: FloatArray
@@ -128,8 +120,6 @@ class DivisibleBound:
         """Price of a second of a core for each group on each offer used, with its memory, shape (n_groups, n_used)."""
         needed = instance.memory_kb[:, None]
         price: FloatArray = self.core_price * slots_of(needed) + self.memory_price * lower_of(needed)
-        if len(self.early_price):
-            price = price + self.early_price[:, None] * instance.offer_is_spot[self.offers]
         return price
 
 
@@ -212,21 +202,9 @@ def _divisible_bound(instance: Instance, start: FloatArray | None, most_cuts: in
         if least_s <= instance.deadline_s and not len(instance.open_tasks):
             objective = held_objective(instance) + objective_weights(instance)[1] * least_s
         return DivisibleBound(
-            objective, least_s, indices, nothing, nothing, 0.0, _NOTHING, _NOTHING, _NO_PRICES, 0.0, nothing, nothing
+            objective, least_s, indices, nothing, nothing, 0.0, _NOTHING, _NO_PRICES, 0.0, nothing, nothing
         )
-    dual = _Dual(instance, pools, least_s)
-    bound = dual.solve(start, most_cuts)
-    if not instance.leaves_time or instance.machines:
-        return bound
-    for _ in range(_MOST_EARLY):
-        scarce = dual.scarce_spot(bound.multipliers)
-        if bound.objective == math.inf or not (scarce > dual.early.spot).any():
-            break
-        dual.end_early(instance, scarce | (dual.early.spot > 0))
-        near = None if len(dual.counts) > _MANY_GROUPS else np.pad(bound.multipliers, (0, dual.size))[: dual.size]
-        more = dual.solve(near, most_cuts)
-        bound = more if more.objective > bound.objective else bound
-    return bound
+    return _Dual(instance, pools, least_s).solve(start, most_cuts)
 
 
 def worst_objective(instance: Instance) -> float:
@@ -294,46 +272,6 @@ def _least_work_s(instance: Instance, offers: IntArray) -> tuple[FloatArray, Boo
     return known[0][taken], known[1][taken]
 
 
-class _EarlyTasks(NamedTuple):
-    """Sets of tasks that must end early on spot VMs.
-
-    Attributes
-    ----------
-    members : array of float, shape (n_groups, n_sets)
-        1 for the groups of each.
-    most_s : array of float, shape (n_sets,)
-        Core seconds of spot VMs that the tasks of each have at most.
-    spot : array of float, shape (n_offers,)
-        1 for the offers of these VMs.
-    """
-
-    members: FloatArray
-    most_s: FloatArray
-    spot: FloatArray
-
-
-def _early_tasks(instance: Instance, dual: _Dual, chosen: BoolArray) -> _EarlyTasks:
-    """Choose sets that begin with all tasks, each with as much less work as the others; on VMs of some offers."""
-    indices = [offer.index for offer, mine in zip(dual.offers, chosen.tolist(), strict=True) if mine]
-    latest_s = np.where(dual.able[:, chosen], instance.latest_end_s[:, indices], 0).max(axis=1) - dual.ready
-    vcpus = np.array([float(offer.vcpus) for offer in dual.offers])
-    cores = most_within(vcpus, np.where(chosen, dual.pools.vms, 0.0), dual.groups)
-    order = np.argsort(-latest_s, kind="stable")
-    work = np.cumsum((dual.counts * np.where(dual.able, dual.durations, np.inf).min(axis=1))[order])
-    places = np.searchsorted(work, work[-1] * np.arange(_EARLY_SETS) / _EARLY_SETS, side="right")
-    moments = np.unique(latest_s[order[places]])
-    members = latest_s[:, None] <= moments
-    most_s = [_sum_of_largest(latest_s, np.where(mine, dual.counts, 0.0), cores) for mine in members.T]
-    return _EarlyTasks(members.astype(float), np.array(most_s), chosen.astype(float))
-
-
-def _sum_of_largest(values: IntArray, counts: FloatArray, number: int) -> float:
-    """Sum of so many of the largest values that are not negative, of which there are several each."""
-    order = np.argsort(-values, kind="stable")
-    before = np.cumsum(counts[order]) - counts[order]
-    return float((np.maximum(values[order], 0) * np.clip(number - before, 0.0, counts[order])).sum())
-
-
 class _Dual:
     """The Lagrangian dual, whose multipliers are in parts, in this order.
 
@@ -344,7 +282,7 @@ class _Dual:
         VM is worth for its memory, where that may bind; ``credits``: what a second of work is worth for its credits,
         where these may bind; ``budget``: of the budget, in the price of the dearest VM; ``machines``: what a second of
         each pool of machines is worth less than its price, where there is time that costs nothing; ``rescue``: of the
-        time on demand; ``early``: of tasks that must end early.
+        time on demand.
     """
 
     def __init__(self, instance: Instance, pools: _Pools, least_s: int) -> None:
@@ -385,7 +323,6 @@ class _Dual:
         budget = instance.objective.budget_usd
         self.budget = None if budget is None else (at_most(budget) - held_usd(instance)) / self.dearest
         self.machines = list(range(n_rented, len(offers)))
-        self.early = _EarlyTasks(np.zeros((len(self.counts), 0)), _NOTHING, np.zeros(len(offers)))
         self.rescue: RescueTime | None = None
         time = instance.rescue_time
         if time is not None:
@@ -408,23 +345,10 @@ class _Dual:
             "budget": 0 if self.budget is None else 1,
             "machines": len(self.machines),
             "rescue": 0 if self.rescue is None else len(self.rescue.members),
-            "early": len(self.early.most_s),
         }
         ends = np.cumsum(list(sizes.values())).tolist()
         self.parts = {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
         self.size = ends[-1]
-
-    def scarce_spot(self, theta: FloatArray) -> BoolArray:
-        """Spot offers of which more VMs would be worth something, by multipliers."""
-        spot = np.array([offer.market == "spot" and not offer.burstable for offer in self.offers])
-        worth = theta[self.parts["pools"]] + self._of_groups(theta)
-        scarce: BoolArray = spot & (worth > OPTIMALITY_TOLERANCE * self.price)
-        return scarce
-
-    def end_early(self, instance: Instance, chosen: BoolArray) -> None:
-        """Let tasks end early on spot VMs of some offers."""
-        self.early = _early_tasks(instance, self, chosen)
-        self._set_parts()
 
     def _of_groups(self, theta: FloatArray) -> FloatArray:
         """Prices of a second of a VM of each pool for the limits of its groups."""
@@ -464,11 +388,6 @@ class _Dual:
         price: FloatArray = self.rescue.again_s * unit
         return price
 
-    def _early_price(self, theta: FloatArray) -> FloatArray:
-        """Price of a second of a core of a spot VM, beside that of the VM, for a task of each group."""
-        price: FloatArray = self.early.members @ theta[self.parts["early"]]
-        return price
-
     def tasks(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Cheapest price of all tasks less what costs nothing, rounded down, and its supergradient.
 
@@ -480,8 +399,6 @@ class _Dual:
         unit = core_price
         if self.memory_bound:
             unit = core_price * self.slots[:, None] + memory_price * self.memory_kb[:, None]
-        if len(self.early.most_s):
-            unit = unit + self._early_price(theta)[:, None] * self.early.spot
         prices = self.durations * unit
         if self.rescue is not None:
             prices = prices + self._again_price(theta)
@@ -506,7 +423,6 @@ class _Dual:
         gradient[parts["credits"]] = (self.cores[self.bursts] - self.sustained) * core_seconds[self.bursts]
         gradient[parts["budget"]] = core_seconds @ (self.usd / self.dearest)
         gradient[parts["machines"]] = -core_seconds[self.machines]
-        gradient[parts["early"]] = (work * self.early.spot[choice]) @ self.early.members
         if self.rescue is not None:
             again_s = self.counts * self.rescue.again_s[rows, choice]
             counts = self.rescue.whole_s[rows, choice] >= self.rescue.from_s[:, None]
@@ -522,7 +438,6 @@ class _Dual:
         rows[:, parts["groups"]] = -caps * np.maximum(moments - self.ready, 0.0)[:, None]
         rows[:, parts["credits"]] = -self.initial_work_s
         rows[:, parts["budget"]] = -(self.budget or 0.0)
-        rows[:, parts["early"]] = -self.early.most_s
         if self.rescue is not None:
             rows[:, parts["rescue"]] = -self.rescue.most_s
         return LinearRows(self.time_weight * moments, rows)
@@ -574,7 +489,6 @@ class _Dual:
         sample.counts = np.array([self.counts[block].sum() for block in blocks])
         sample.durations, sample.able = self.durations[middle], self.able[middle]
         sample.slots, sample.memory_kb = self.slots[middle], self.memory_kb[middle]
-        sample.early = self.early._replace(members=self.early.members[middle])
         if self.rescue is not None:
             again_s, whole_s = self.rescue.again_s[middle], self.rescue.whole_s[middle]
             sample.rescue = self.rescue._replace(again_s=again_s, whole_s=whole_s)
@@ -600,7 +514,6 @@ class _Dual:
             memory_price,
             end_s,
             best.theta,
-            self._early_price(best.theta) if len(self.early.most_s) else _NOTHING,
             self._again_price(best.theta),
             float(best.theta[self.parts["budget"]].sum() / self.dearest),
             scarce,
