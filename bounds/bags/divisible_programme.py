@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.capacities import lower_of, slots_of
 from ...core.limits import checkpoint
-from ...core.quantities import BoolArray, FloatArray
+from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.entries import FULL_SPEED
 from ...instances.instance import Instance
 from ...models.bags.least_rates import least_usd_per_s
@@ -20,9 +20,11 @@ class DivisibleProgramme(Programme):
 
     Columns: makespan, VM seconds of each offer, tasks of each group on each offer. Rows: all tasks run; VM seconds by
     the makespan, and within the limits of groups; cuts, by which the work of an offer fits its VM seconds.
+
+    Where ``vms`` are given, they are there of each offer in place of its limit.
     """
 
-    def __init__(self, instance: Instance, least_s: int, most_s: int) -> None:
+    def __init__(self, instance: Instance, least_s: int, most_s: int, vms: IntArray | None = None) -> None:
         super().__init__()
         self.instance = instance
         self.ready = instance.boot_overhead_s
@@ -34,7 +36,8 @@ class DivisibleProgramme(Programme):
         self.limits_s -= instance.ready_s[[offer.index for offer in self.offers]]
         self.work, self.able = self._work()
         self.price = self.cost_weight * least_usd_per_s(instance, self.offers)
-        self.vms = np.array([float(min(offer.limit, instance.n_tasks)) for offer in self.offers])
+        self.limits = np.array([min(offer.limit, instance.n_tasks) for offer in self.offers], dtype=np.int64)
+        self.vms = (self.limits if vms is None else vms).astype(float)
         self.cuts: list[tuple[int, FloatArray, float]] = []  # offer, weights, capacity
         # Rows with the makespan: weights of the offers, coefficient of the makespan.
         self.time_rows: list[tuple[FloatArray, float]] = [*zip(np.eye(len(self.vms)), self.vms.tolist(), strict=True)]
