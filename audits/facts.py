@@ -12,9 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ..core.errors import input_error
 from ..core.quantities import SECONDS_PER_HOUR
-from ..core.wording import first_names
 from ..instances.instance import Instance
 from .quotas import quota_rules
 
@@ -67,6 +65,7 @@ RULES = {
     "types do so in turn; prices and capacities are those of the day",
     "plan": "the plan has every task once, one after the other on cores of VMs that are offered, where it can run; its "
     "VMs are requested at the start, in its order, before all else",
+    "release": "no task starts before its own ready_s, nor is to start before it by the plan",
     "timetable": "tasks of a bag start when and on the core where it is their turn: as planned; after what is there if "
     "they come from elsewhere; earlier where tasks have left",
     "state": "nothing starts, finishes or goes on on a VM that is launching, hibernated, stopped or terminated, and "
@@ -318,12 +317,6 @@ class InstanceFacts:
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         Instance.from_document(document, "instance of the trace")
-        dated = [
-            entry["id"] for entry in document["tasks"] if entry.get("ready_s") or entry.get("deadline_s") is not None
-        ]
-        if dated:
-            rule = f"has tasks with a ready_s or a deadline_s ({first_names(dated)}): no replay is of such a bag"
-            raise input_error("instance of the trace", rule)
         self.deadline_s: int = int(document["deadline_s"])
         self.boot_s = int(document.get("boot_overhead_s", 0))
         self.migration_s = int(document.get("migration_overhead_s", 0))
@@ -334,6 +327,7 @@ class InstanceFacts:
         self.tasks = {
             name: entry for entry in document["tasks"] for name in copies(entry["id"], int(entry.get("count", 1)))
         }
+        self.has_releases = any(entry.get("ready_s") for entry in document["tasks"])
         self.slots = slots_of({entry.get("cores", 1) for entry in document["tasks"]})
         for vm_type in self.types.values() if self.slots != (1, False) else ():
             slots = max(vm_type.vcpus // self.slots.cores, 1)  # where there is none, no task can run
@@ -344,6 +338,19 @@ class InstanceFacts:
         self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
         self._runtimes: dict[tuple[int, str], int | None] = {}
         self._fresh: dict[tuple[int, str, bool, bool], Work | None] = {}
+
+    def ready_s(self, task: str) -> int:
+        """Return the moment before which a task does not start."""
+        return int(self.tasks[task].get("ready_s") or 0)
+
+    def due_s(self, task: str) -> int:
+        """Return the moment after which a task is late: its own deadline, or that of the bag if it is earlier."""
+        own = self.tasks[task].get("deadline_s")
+        return self.deadline_s if own is None else min(int(own), self.deadline_s)
+
+    def weight(self, task: str) -> Fraction:
+        """Weight of a task among those that are late."""
+        return exact(self.tasks[task].get("weight") or 1)
 
     def need(self, task: str) -> Share:
         """Need of a task of what tasks on a VM share: KB of memory, rounded up, and slots (`Slots`)."""

@@ -43,6 +43,7 @@ class Figures:
     finished: int = 0
     last_finish_s: int = 0
     late_tasks: int = 0
+    late_weight: Fraction = Fraction(0)
     interruptions: Counter[str] = field(default_factory=Counter)
     resumes: int = 0
     restarts: int = 0
@@ -113,6 +114,8 @@ def figure_findings(
     if of_stream:
         yield from _stream_findings(figures, end)
     else:
+        weight = end["late_tasks"] if end.get("late_weight") is None else end["late_weight"]
+        yield from amount_off("late_weight", weight, float(figures.late_weight), "")
         yield from amount_off("cpu_time_saved_s", end["cpu_time_saved_s"], float(figures.cpu_time_saved_s), "s")
 
 

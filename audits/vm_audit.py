@@ -381,13 +381,14 @@ class Audit(ABC):
         book.running_on = None
         return run
 
-    def _count_finish(self, book: TaskBook, now: int, deadline_s: int) -> None:
+    def _count_finish(self, book: TaskBook, now: int, deadline_s: int, weight: Fraction = Fraction(1)) -> None:
         """Count a finished task, and its lateness."""
         book.finished = True
         book.late_by_s = max(now - deadline_s, 0)
         figures = self.figures
         figures.finished += 1
         figures.late_tasks += book.late_by_s > 0
+        figures.late_weight += weight * (book.late_by_s > 0)
         figures.late_s += book.late_by_s
         figures.last_finish_s = max(figures.last_finish_s, now)
 

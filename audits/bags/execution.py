@@ -71,7 +71,7 @@ class ExecutionAudit:
             self._event(event)
         self._plan()
         usd = self._bill()
-        late = [by_s for end_s in self.done_s.values() if (by_s := end_s - self.facts.deadline_s) > 0]
+        late = [by_s for name, end_s in self.done_s.items() if (by_s := end_s - self.facts.due_s(name)) > 0]
         unfinished = {name for name in self.facts.tasks if name not in self.done_s}
         makespan_s = None if unfinished else max(self.done_s.values(), default=Fraction(0))
         found = {
@@ -180,6 +180,9 @@ class ExecutionAudit:
             self._find("placement", task, 1, "tasks", f"{_described(event)}: it cannot run there on {vm.type.name}")
         if not self.facts.may_be(task, vm.market):
             self._find("placement", task, 1, "tasks", f"{_described(event)}: it may not be on a {vm.market} VM")
+        early_s = self.facts.ready_s(task) - self.now_s
+        if early_s > 0:
+            self._find("release", task, early_s, "s", f"{_described(event)}: {float(early_s):g} s before its ready_s")
         if task in self.done_s or task in self.began:
             what = "is done" if task in self.done_s else f"runs on {self.began[task][0]}"
             self._find("task-once", task, 1, "tasks", f"{_described(event)}: it {what}")

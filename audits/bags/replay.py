@@ -149,6 +149,7 @@ class PlanAudit(SecondsAudit):
         if start_s < free_s:
             message = f"{said} starts at {start_s} s, {free_s - start_s} s before its core is free"
             self._find("plan", task, free_s - start_s, "s", message)
+        self._check_release(task, start_s, f"{said} starts at {start_s} s")
         start = start_s - self.facts.boot_s
         vm.slots.append(self._slot(task, vm, core, (start, start + work.duration_s)))
         return start_s + work.duration_s
@@ -261,7 +262,7 @@ class PlanAudit(SecondsAudit):
         vm.make_ready(now)
         self.day.ready(vm.name, now)
         if not self.day.expected_of(vm.name):
-            self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, now))
+            self.timetables[vm.name].move_up(*self._present(vm, now))
         self._may_be_idle(vm, now)
 
     def _notice(self, event: Event, vm: VmBook) -> None:
@@ -319,7 +320,7 @@ class PlanAudit(SecondsAudit):
         if book.mode == "burst" and vm.type.credits is not None:
             work = self.facts.work(task, vm.type, vm.market, "baseline", book.saved)
             baseline_s = None if work is None else work.duration_s
-        return Slot(task, core, *times_s, self.facts.need(task), baseline_s)
+        return Slot(task, core, *times_s, self.facts.need(task), self.facts.ready_s(task), baseline_s)
 
     def _take_down(self, book: TaskBook, saves: tuple[int, Fraction, Fraction]) -> bool:
         """Count the work that a run has saved; return True if the task has a checkpoint to go on from."""
@@ -340,7 +341,9 @@ class PlanAudit(SecondsAudit):
         for run in vm.runs.values():
             run.written = self._saved_by_run(vm, run, event["t"])
         vm.resume(event["t"])
-        self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, event["t"]))
+        table = self.timetables[vm.name]
+        table.disturbed |= self.facts.has_releases  # what was not ready has less time to wait
+        table.move_up(*self._present(vm, event["t"]))
         self._may_be_idle(vm, event["t"])
 
     def _restart(self, event: Event, vm: VmBook) -> None:
@@ -351,14 +354,15 @@ class PlanAudit(SecondsAudit):
             return
         self.triggers.pop(vm.name, None)
         now, table = event["t"], self.timetables[vm.name]
+        table.disturbed |= self.facts.has_releases
         for run in sorted(vm.runs.values(), key=lambda run: run.core):
             slot = self._again(vm, run, self._saved_by_run(vm, run, now), vm.uptime_s(now))
             if vm.type.credits is not None:  # late: the credits for what it does once more are spent
                 slot.start_s, slot.end_s = run.started_uptime_s, slot.end_s - slot.start_s + run.started_uptime_s
             table.plan_first(slot)
             table.disturbed = True
-        table.move_up((), self._starts_from_s(vm, now))
         vm.restart(now)
+        table.move_up(*self._present(vm, now))
 
     def _check_day(self, event: Event, vm: VmBook) -> None:
         """A notice, an interruption or a return is the next one of the VM's day."""
@@ -476,6 +480,7 @@ class PlanAudit(SecondsAudit):
         if self._runs_already(event, book):
             self._drop_run(name, book)
         self._check_timetable(event, vm)
+        self._check_release(name, now, described(event))
         if book.home != vm.name:
             self._find("placement", name, 1, "tasks", f"{described(event)}: task {name!r} belongs to {book.home}")
             self._move(name, book, vm.name)
@@ -492,6 +497,12 @@ class PlanAudit(SecondsAudit):
             self._find("placement", name, 1, "tasks", f"{described(event)} in {mode} mode; it came in {book.mode} mode")
         self._check_saved(event, book)
         self._begin(event, vm, book, self.facts.work(name, vm.type, vm.market, mode, book.saved))
+
+    def _check_release(self, task: str, start_s: int, said: str) -> None:
+        """A task starts when it is ready, or later."""
+        early_s = self.facts.ready_s(task) - start_s
+        if early_s > 0:
+            self._find("release", task, early_s, "s", f"{said}, {early_s} s before its ready_s")
 
     def _check_timetable(self, event: Event, vm: VmBook) -> None:
         """A task starts when and where it is its turn."""
@@ -524,7 +535,7 @@ class PlanAudit(SecondsAudit):
         if run is not None and vm.market == "spot":
             self.figures.checkpoints += run.work.count
         self._move(name, book, None)
-        self._count_finish(book, now, self.facts.deadline_s)
+        self._count_finish(book, now, self.facts.due_s(name), self.facts.weight(name))
         self._may_be_idle(vm, now)
 
     def _move(self, name: str, book: TaskBook, to: str | None) -> None:
@@ -596,7 +607,7 @@ class PlanAudit(SecondsAudit):
         table.unsure = table.unsure or (table.disturbed and target.state == "up")
         if work is not None:
             slot = self._slot(name, target, 0, (0, work.duration_s))
-            table.append(slot, target.runs.values(), self._starts_from_s(target, now))
+            table.append(slot, *self._present(target, now))
 
     def _saved_by_run(self, vm: VmBook, run: RunBook, now: int) -> tuple[int, Fraction, Fraction]:
         """Checkpoints of a run, and the fraction of the task and the work saved by them.
@@ -791,11 +802,10 @@ class PlanAudit(SecondsAudit):
 
     def _note_lateness(self) -> None:
         late = [book.late_by_s for book in self.tasks.values() if book.late_by_s]
-        deadline = self.facts.deadline_s
+        own = any(self.facts.due_s(name) != self.facts.deadline_s for name in self.tasks)
+        due = "deadlines" if own else f"deadline ({self.facts.deadline_s} s)"
         if late:
-            self.notes.append(
-                f"{counted(len(late), 'task')} late for the deadline ({deadline} s), by up to {max(late)} s"
-            )
+            self.notes.append(f"{counted(len(late), 'task')} late for the {due}, by up to {max(late)} s")
 
     def _note_more(self) -> None:
         given_up = [book for book in self.tasks.values() if book.moved_late]

@@ -5,10 +5,12 @@ What happens by itself in a second is on record before the first decision of tha
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...traces.trace import Trace
 from ..facts import InstanceFacts
 from ..vm_audit import Audit, Event, described
-from ..vm_books import LAST_RANK, RANKS, VmBook
+from ..vm_books import LAST_RANK, RANKS, RunBook, VmBook
 from .day import RECALLED, Day, Expected
 from .timetable import Timetable
 
@@ -196,7 +198,7 @@ class SecondsAudit(Audit):
         starts = vm.state == "up" and not vm.draining and vm.uptime_s(self.now_s) >= vm.first_start_uptime_s
         if not (starts and table.unsure and len(vm.cores) < vm.type.vcpus) or table.keeps_starts(vm.runs.values()):
             return
-        if table.misses_all(vm.type.size - vm.used):
+        if table.misses_all(vm.type.size - vm.used, self.now_s):
             message = f"a core of {vm.name} stays free at {self.now_s} s, though {len(vm.tasks)} tasks are there"
             self._find("timetable", vm.name, 1, "cores", f"{message} that fit")
 
@@ -232,15 +234,17 @@ class SecondsAudit(Audit):
             if self._held_cores(vm):  # the policy is asked before
                 continue
             if vm.state == "up" and not vm.draining:
-                self.timetables[vm.name].move_up(vm.runs.values(), self._starts_from_s(vm, self.now_s))
+                self.timetables[vm.name].move_up(*self._present(vm, self.now_s))
             if vm is until:
                 return
             if until is not None:
                 self.timetables[vm.name].early_s = self.now_s
 
-    def _starts_from_s(self, vm: VmBook, now: int) -> int:
-        """Uptime from which tasks can start on a VM."""
-        return max(vm.uptime_s(now), vm.first_start_uptime_s)
+    def _present(self, vm: VmBook, now: int) -> tuple[Collection[RunBook], int, int]:
+        """Runs of a VM, the uptime from which tasks can start on it, and the moment at which its uptime was 0."""
+        uptime, boots = vm.uptime_s(now), vm.state == "launching"
+        from_s = vm.launched_s + self.facts.boot_s if boots else now
+        return vm.runs.values(), max(uptime, vm.first_start_uptime_s), from_s - uptime
 
     def _check_missed_starts(self, vm: VmBook, until_uptime_s: int) -> None:
         """Find tasks that should have started on a VM that is up; one that drains starts nothing."""

@@ -14,8 +14,8 @@ from ..vm_books import RunBook
 class Slot:
     """A task that waits for a core, with its need, usually of memory (`Slots`), and from when to when it is to run.
 
-    ``baseline_s`` is how long it would take at the baseline, of a task at full speed on a burstable VM; ``slowed``
-    whether that is what it has been put to.
+    ``ready_s`` is the moment before which it does not start, ``baseline_s`` how long it would take at the baseline, of
+    a task at full speed on a burstable VM; ``slowed`` whether that is what it has been put to.
     """
 
     task: str
@@ -23,6 +23,7 @@ class Slot:
     start_s: int
     end_s: int
     need: Share
+    ready_s: int
     baseline_s: int | None = None
     slowed: bool = False
     missed: bool = False
@@ -100,9 +101,12 @@ class Timetable:
         self.unsure = self.unsure and bool(self._slots)
         return slot
 
-    def append(self, slot: Slot, running: Collection[RunBook], now_s: int, since_s: int = 0) -> None:
-        """Enter a task that comes from elsewhere; nothing starts before ``now_s``, nor this one before ``since_s``."""
-        duration_s = slot.end_s - slot.start_s
+    def append(self, slot: Slot, running: Collection[RunBook], now_s: int, zero_s: int, since_s: int = 0) -> None:
+        """Enter a task that comes from elsewhere; nothing starts before ``now_s``, nor this one before ``since_s``.
+
+        Nor does it before it is ready: ``zero_s`` is the moment at which the uptime was 0.
+        """
+        duration_s, since_s = slot.end_s - slot.start_s, max(since_s, slot.ready_s - zero_s)
         free_s = [now_s if not queue else max(queue[-1].end_s, now_s) for queue in self._cores]
         for run in running:
             if run.core < len(free_s):
@@ -133,7 +137,7 @@ class Timetable:
                 return time_s
         return max(end_s for _, end_s, _ in others)
 
-    def move_up(self, running: Collection[RunBook], now_s: int) -> None:
+    def move_up(self, running: Collection[RunBook], now_s: int, zero_s: int) -> None:
         """Append anew all that waits, in the same order, if tasks have been taken away.
 
         Where tasks are at full speed on a burstable VM, none starts earlier than it was to. If one should have started,
@@ -152,7 +156,7 @@ class Timetable:
                 self._slow_down(slot, until_s)
         self._slots.clear()
         for slot in waiting:
-            self.append(slot, running, now_s, slot.start_s if keeps else 0)
+            self.append(slot, running, now_s, zero_s, slot.start_s if keeps else 0)
 
     def keeps_starts(self, running: Collection[RunBook]) -> bool:
         """True if tasks are at full speed on a burstable VM, so that nothing may start earlier than it was to."""
@@ -177,10 +181,10 @@ class Timetable:
                 queue[0].missed = True
                 yield queue[0]
 
-    def misses_all(self, free: Share) -> bool:
-        """True if tasks wait and the given memory is enough for all of them; reported once for each task."""
+    def misses_all(self, free: Share, time_s: int) -> bool:
+        """True if tasks wait, all are ready, and the given memory is enough for all; reported once for each task."""
         slots = self._slots.values()
-        if not slots or any(slot.missed or not slot.need.within(free) for slot in slots):
+        if not slots or any(slot.missed or slot.ready_s > time_s or not slot.need.within(free) for slot in slots):
             return False
         for slot in slots:
             slot.missed = True

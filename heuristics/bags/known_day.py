@@ -37,9 +37,9 @@ def known_day_plan(instance: Instance, up_s: Mapping[int, Sequence[int]]) -> Sch
     -------
     Schedule or None
         Spot VMs in the order in which they are to be requested, with times as on a quiet day. None if no plan is found,
-        or where memory may bind, for which this has no means.
+        or where memory may bind or tasks have dates, for which this has no means.
     """
-    if not memory_is_free(instance):
+    if instance.has_dates or not memory_is_free(instance):
         return None
     offers = np.array([offer.index for offer in usable_offers(instance)], dtype=np.int64)
     state = empty_state(instance, offers, np.zeros(len(offers), dtype=np.int64), _most_vms(instance, offers, up_s))

@@ -35,7 +35,9 @@ class DayOutcome:
     deadline_s : int
         By when all tasks were to end.
     late_tasks, unfinished_tasks : int
-        Tasks that ended after the deadline; tasks that never ended.
+        Tasks that ended after the deadline, or after their own; tasks that never ended.
+    late_weight : float
+        Weight of the late tasks: their number, where each counts 1.
     hibernations, resumes : int
         Hibernations and resumes of VMs, each VM counted.
     stops, restarts, reclaims : int
@@ -89,11 +91,12 @@ class DayOutcome:
     restarts: int = 0
     reclaims: int = 0
     preemptions: int = 0
+    late_weight: float = 0.0
 
     @property
     def meets_deadline(self) -> bool:
-        """True if all tasks ended by the deadline."""
-        return self.makespan_s is not None and self.makespan_s <= self.deadline_s
+        """True if all tasks ended by the deadline, and by their own."""
+        return not (self.late_tasks or self.unfinished_tasks)
 
 
 _FIELDS = {entry.name for entry in fields(Rows) if entry.type == "int"}
@@ -108,6 +111,7 @@ OF_ROWS = (
     "last_finish_s",
     "deadline_s",
     "cpu_time_saved_s",
+    "late_weight",
     "events_handled",
     *COUNTED,
     *COUNTED_BY_KIND,
@@ -126,6 +130,7 @@ def outcome_with(policy: str, values: Any, bills: tuple[VmBill, ...]) -> DayOutc
         migrations={kind: getattr(values, "migrated_" + kind) for kind in MIGRATION_KINDS},
         hibernations_by_migration={kind: getattr(values, "hibernations_" + kind) for kind in MIGRATION_KINDS},
         cpu_time_saved_s=values.cpu_time_saved_s,
+        late_weight=values.late_weight,
         events=values.events_handled,
         bills=bills,
         **{name: getattr(values, name) for name in COUNTED},

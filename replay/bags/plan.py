@@ -23,7 +23,6 @@ from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
-from ...schedules.timing import require_no_dates
 from . import rows
 from .rules import dump_of, duration_of
 
@@ -115,6 +114,7 @@ def group_table(instance: Instance) -> Any:
     table = np.zeros(len(instance.memory_kb), dtype=dtype_of(rows.GroupRow))
     table["memory_kb"] = instance.memory_kb
     table["interval_s"], table["dump_s"] = instance.checkpoint_interval_s, instance.dump_s
+    table["ready_s"], table["due_s"], table["weight"] = instance.release_s, instance.due_s, instance.weight
     return table
 
 
@@ -388,6 +388,7 @@ class PlanTables:
             "cycle_s": instance.allocation_cycle_s,
             "deadline_s": instance.deadline_s,
             "takes_checkpoints": int(work.takes_checkpoints),
+            "has_releases": int(instance.release_s.any()),
         }
 
     def offers_billed(self, billing: Billing) -> tuple[Any, list[tuple[Any, ...]]]:
@@ -516,7 +517,9 @@ def on_demand_schedule(schedule: Schedule) -> Schedule:
 
 # ------------------------------------------------------------------------- checked
 
-_PHYSICAL_RULES = frozenset({"task-once", "vm", "placement", "run-time", "ready", "core", "memory", "limit", "credits"})
+_PHYSICAL_RULES = frozenset(
+    {"task-once", "vm", "placement", "run-time", "ready", "release", "core", "memory", "limit", "credits"}
+)
 """Rules of the checker without which a plan cannot be carried out; a deadline can also be missed."""
 
 
@@ -561,12 +564,5 @@ def checked(plan: Schedule | CheckedPlan) -> CheckedPlan:
 
 
 def with_verdict(schedule: Schedule, violations: Iterable[Violation]) -> CheckedPlan:
-    """Return a plan with all that the checker has found wrong in it; refuse one of tasks with dates.
-
-    Raises
-    ------
-    InputError
-        If tasks have dates: replays do not know them.
-    """
-    require_no_dates(schedule.instance, "a replay")
+    """Return a plan with all that the checker has found wrong in it."""
     return CheckedPlan(schedule, tuple(entry for entry in violations if entry.rule in _PHYSICAL_RULES))

@@ -168,6 +168,8 @@ def trace_of(
     for name in ("stops", "restarts", "reclaims", "preemptions"):
         if getattr(outcome, name):
             end[name] = getattr(outcome, name)
+    if outcome.late_weight != outcome.late_tasks:
+        end["late_weight"] = outcome.late_weight
     return Trace(state.plan.instance.to_document(), run, records, end)
 
 

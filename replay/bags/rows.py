@@ -123,9 +123,15 @@ class MemberRow:
 
 @dataclass(slots=True, eq=False)
 class GroupRow:
-    """Group of tasks with equal needs: memory, and seconds of work between checkpoints and of a checkpoint."""
+    """Group of tasks with equal needs: memory, and seconds of work between checkpoints and of a checkpoint.
+
+    None starts before ``ready_s``; one that ends after ``due_s`` is late, and counts by its weight.
+    """
 
     memory_kb: int = 0
+    ready_s: int = 0
+    due_s: int = 0
+    weight: float = 1.0
     interval_s: float = 0.0
     dump_s: float = 0.0
 
@@ -634,6 +640,7 @@ class Rows:
     cycle_s: int = 0
     deadline_s: int = 0
     takes_checkpoints: int = 0
+    has_releases: int = 0
     recording: int = 0
     hibernated_costs: int = 0
     stopped_costs: int = 0
@@ -723,6 +730,7 @@ class Rows:
     # Counts, as in `DayOutcome`.
     events_handled: int = 0
     late_tasks: int = 0
+    late_weight: float = 0.0
     hibernations: int = 0
     resumes: int = 0
     stops: int = 0

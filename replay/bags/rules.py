@@ -224,6 +224,11 @@ def earliest_uptime(r: Rows, vm: VmRow) -> int:
     return max(uptime_at(vm, r.now_s), vm.first_start_s)
 
 
+def ready_at(r: Rows, vm: VmRow, group: int) -> int:
+    """Uptime of a VM from which tasks of a group are ready, if it runs until then; below 0 if they were before."""
+    return r.groups[group].ready_s - vm.zero_s
+
+
 def core_free(r: Rows, slot: CoreRow, from_s: int) -> int:
     """When a core is free for good, in uptime."""
     last = slot.last if slot.last != NONE else slot.running
@@ -411,7 +416,7 @@ def enqueue(r: Rows, vm: VmRow, core: int, task: int) -> None:
 
 
 def append(r: Rows, vm: VmRow, task: int, mode: int, duration_s: int, since_s: int) -> int:
-    """Append a task to a VM by list scheduling, to start no earlier than ``since_s``; return its core.
+    """Append a task to a VM by list scheduling, to start no earlier than it is ready, or ``since_s``; return its core.
 
     It goes to the core that has been idle for the shortest time then, the first of several. `NONE` if it cannot run
     there.
@@ -419,6 +424,7 @@ def append(r: Rows, vm: VmRow, task: int, mode: int, duration_s: int, since_s: i
     run = r.tasks[task]
     span(r, vm)
     kb = r.groups[run.group].memory_kb
+    since_s = max(since_s, ready_at(r, vm, run.group))
     start_s = max(vm.free_s, since_s) if vm.most_kb == NONE else earliest_start(r, vm, kb, duration_s, since_s)
     if start_s == NONE or duration_s >= NEVER:
         return NONE
@@ -516,8 +522,9 @@ def finish(r: Rows, vm: VmRow, core: int) -> None:
         check_credits(r, vm)
         count_running(r, vm, run.mode, -1)
     run.saved = 0.0
-    if r.now_s > r.deadline_s:
+    if r.now_s > r.groups[run.group].due_s:
         r.late_tasks += 1
+        r.late_weight += r.groups[run.group].weight
     if r.recording:
         note(r, FINISHED, vm.index, core, task, 0, 0, 0.0)
     if slot.first != NONE:
@@ -870,6 +877,8 @@ def come_back(r: Rows, vm: VmRow) -> None:
                 r.tasks[task].written_s, r.tasks[task].written = seconds, done
     pause_s = end_halt(r, vm)
     vm.stranded = 0
+    if r.has_releases:
+        vm.disordered = 1  # what was not ready may be by now: it has less time to wait
     r.types[r.offers[vm.offer_index].type].present += 1
     r.events_handled += 1
     if vm.trigger_at_s != NONE:

@@ -398,13 +398,14 @@ def _trace(execution: Execution) -> Trace:
         if event["event"] == "launch" and event["vm"] in own:
             event["price_usd_per_hour"] = own[event["vm"]]
     unfinished = [name for name in bag.task_ids if name not in done_s]
+    due_s = dict(zip(bag.task_ids, bag.due_s[bag.task_group].tolist(), strict=True))
     end: dict[str, Any] = {
         "record": "end",
         "t": max([execution.until_s, *(end_s for _, end_s in ended)]),
         "cost_usd": math.fsum(usd),
         "makespan_s": None if unfinished else max(done_s.values()),
         "finished": len(done_s),
-        "late_tasks": sum(end_s > bag.deadline_s for end_s in done_s.values()),
+        "late_tasks": sum(end_s > due_s[name] for name, end_s in done_s.items()),
         "unfinished": unfinished,
         "failures": len(execution.failures),
         "cut_off": sum(run.cut_off for run in execution.runs),

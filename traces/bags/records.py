@@ -297,6 +297,7 @@ class BagEndRecord(VmEndRecord):
     restarts: Count = 0
     reclaims: Count = 0
     preemptions: Count = 0
+    late_weight: Amount | None = None
     on_demand_started: Count
     migrations: MigrationCounts
     steal_attempts: Count

@@ -22,31 +22,34 @@ from .migration import list_groups, may_migrate
 
 
 def estimate(r: Rows, vm: VmRow, spare_all: int) -> int:
-    """Estimate when the unfinished tasks of a hibernated VM would have ended elsewhere (HADS Algorithm 4).
+    """Estimate how long before they are due the unfinished tasks of a hibernated VM end elsewhere (HADS Algorithm 4).
 
-    Each task goes to the first VM that may take it: those selected for earlier tasks (K), idle ones (IR), busy ones
-    (BR), each by price (line 3), else a new on-demand VM (lines 10-18). Without the overhead of starting VMs, which the
-    migration trigger adds (eq. 4). The VMs that are counted on become the helpers of the VM.
+    The least time of all tasks; below 0 if one is late. Each task goes to the first VM that may take it: those selected
+    for earlier tasks (K), idle ones (IR), busy ones (BR), each by price (line 3), else a new on-demand VM (lines
+    10-18). Without the overhead of starting VMs, which the migration trigger adds (eq. 4). The VMs that are counted on
+    become the helpers of the VM.
 
     Notes
     -----
     The paper does not say what VMs are busy with while the tasks wait for the trigger: what they have left now counts,
-    which is more than they will have left then. A task that fits nowhere counts on its own on the fastest type.
+    which is more than they will have left then. A task that fits nowhere counts on its own on the fastest type, and one
+    that is not ready as if it were: the trigger may come later.
     """
     n_tasks = list_tasks(r, vm, r.listed)
     list_groups(r, n_tasks)
     n_others = list_others(r, vm)
     r.n_chosen = r.n_spans = 0
-    latest_s = r.now_s
+    slack_s = r.deadline_s - r.now_s
     for k in range(n_tasks):
-        latest_s = max(latest_s, end_elsewhere(r, vm, r.listed[k], n_others, spare_all))
+        due_s = r.groups[r.tasks[r.listed[k]].group].due_s
+        slack_s = min(slack_s, due_s - end_elsewhere(r, vm, r.listed[k], n_others, spare_all))
     forget_planned(r)
     vm.first_helper = r.n_helpers
     for k in range(r.n_chosen):
         if r.sketches[k].vm != NONE:
             add_helper(r, r.sketches[k].vm)
     vm.n_helpers = r.n_helpers - vm.first_helper
-    return latest_s
+    return slack_s
 
 
 def list_others(r: Rows, vm: VmRow) -> int:

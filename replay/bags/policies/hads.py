@@ -145,13 +145,13 @@ def count_anew(r: Rows, gone: VmRow) -> None:
 
 
 def aim(r: Rows, vm: VmRow, at_latest_s: int) -> None:
-    """Set the migration trigger time: ``D - (estimate_rt + alpha)`` (eq. 4).
+    """Set the migration trigger time: ``D - (estimate_rt + alpha)`` (eq. 4), with when each task is due for D.
 
     One that is computed anew is never later than before: what other VMs are busy with now (see `estimate`) gets less by
     waiting alone, and the time that this seems to give was what kept the estimate safe.
     """
-    duration_s = estimate(r, vm, r.spare_all) - r.now_s
-    set_trigger(r, vm, min(r.deadline_s - (duration_s + r.start_overhead_s), at_latest_s))
+    slack_s = estimate(r, vm, r.spare_all)
+    set_trigger(r, vm, min(r.now_s + slack_s - r.start_overhead_s, at_latest_s))
 
 
 Hads.answers = {

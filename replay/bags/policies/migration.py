@@ -20,6 +20,7 @@ from ..rules import (
     longest_of,
     may_give,
     migrate,
+    ready_at,
     saved_now,
     span,
     start_vm,
@@ -29,8 +30,10 @@ SpareTime: TypeAlias = Literal["all", "spot"]
 """Of which VMs spare time is asked: all, as Algorithm 7 of HADS is printed, or spot VMs only, as Burst-HADS says."""
 
 
-def takes(r: Rows, vm: VmRow, duration_s: int, runtime_s: int, kb: int, spare_all: int) -> bool:
-    """True if a task may go to a VM that is there (HADS Algorithm 7).
+def takes(
+    r: Rows, vm: VmRow, duration_s: int, runtime_s: int, kb: int, ready_s: int, due_s: int, spare_all: int
+) -> bool:
+    """True if a task may go to a VM that is there (HADS Algorithm 7), and ends when it is due if it has dates.
 
     Enough time must be left after its last task to do its longest one again elsewhere: ``D - eft > e_m + alpha`` (line
     3), with e_m the whole run time, as after a hibernation just before the first checkpoint. Where spare time is asked
@@ -38,13 +41,12 @@ def takes(r: Rows, vm: VmRow, duration_s: int, runtime_s: int, kb: int, spare_al
     the VM, not of the task.
     """
     span(r, vm)
-    left_s = r.deadline_s - vm.zero_s
+    left_s, since_s = r.deadline_s - vm.zero_s, ready_s - vm.zero_s
     if vm.spot or spare_all:
         left_s -= max(longest_of(r, vm), runtime_s) + r.start_overhead_s + 1
-    if vm.most_kb == NONE:
-        return max(vm.free_s + duration_s, vm.ends_s) <= left_s
-    start_s = earliest_start(r, vm, kb, duration_s, 0)
-    return start_s != NONE and max(start_s + duration_s, vm.ends_s) <= left_s
+    start_s = max(vm.free_s, since_s) if vm.most_kb == NONE else earliest_start(r, vm, kb, duration_s, since_s)
+    end_s = start_s + duration_s
+    return start_s != NONE and max(end_s, vm.ends_s) <= left_s and end_s <= due_s - vm.zero_s
 
 
 def may_migrate(r: Rows, vm: VmRow, group: int, saved: float, mode: int, spare_all: int) -> bool:
@@ -52,7 +54,8 @@ def may_migrate(r: Rows, vm: VmRow, group: int, saved: float, mode: int, spare_a
     duration_s = duration_of(r, group, vm.offer_index, mode, saved)
     if duration_s >= NEVER:
         return False
-    return takes(r, vm, duration_s, r.durations[group][vm.offer_index].runtime_s, r.groups[group].memory_kb, spare_all)
+    row, runtime_s = r.groups[group], r.durations[group][vm.offer_index].runtime_s
+    return takes(r, vm, duration_s, runtime_s, row.memory_kb, row.ready_s, row.due_s, spare_all)
 
 
 def find_least(r: Rows, source: VmRow, n_tasks: int, offer_index: int) -> None:
@@ -97,8 +100,9 @@ def list_targets(r: Rows, source: VmRow, n_tasks: int, to_burstable: int, spare_
                 least = r.offers[vm.offer_index]
                 if least.stamp != r.stamp:
                     find_least(r, source, n_tasks, vm.offer_index)
-                if least.least_duration_s >= NEVER or not takes(
-                    r, vm, least.least_duration_s, least.least_runtime_s, least.least_kb, spare_all
+                least_s = least.least_duration_s
+                if least_s >= NEVER or not takes(
+                    r, vm, least_s, least.least_runtime_s, least.least_kb, 0, r.deadline_s, spare_all
                 ):
                     continue
                 if vm.n_left == 0:
@@ -225,10 +229,12 @@ def to_new_vm(r: Rows, source: VmRow, task: int, saved: float) -> int:
     alpha < D``. Here a task may end at the deadline, as in `takes`: eq. 4 of HADS sets the trigger so that the two
     sides are equal, and the printed test would turn down what the trigger was computed for.
     """
+    row = r.groups[r.tasks[task].group]
+    start_s = max(r.now_s + r.start_overhead_s, row.ready_s)
     for k in range(r.n_regular):
         offer = r.regular[k]
         duration_s = duration_of(r, r.tasks[task].group, offer, FULL_SPEED, saved)
-        in_time = duration_s < NEVER and r.now_s + duration_s + r.start_overhead_s <= r.deadline_s
+        in_time = duration_s < NEVER and start_s + duration_s <= row.due_s
         if in_time and can_start(r, r.offers[offer]):
             v = start_vm(r, offer)
             migrate(r, task, source, r.vms[v], FULL_SPEED, 0)
@@ -360,9 +366,10 @@ def end_if_placed(r: Rows, vm: VmRow, group: int, mode: int, saved: float) -> in
     if duration_s >= NEVER:
         return NEVER
     span(r, vm)
-    start_s = vm.free_s
+    since_s = ready_at(r, vm, group)
+    start_s = max(vm.free_s, since_s)
     if vm.most_kb != NONE:
-        start_s = earliest_start(r, vm, r.groups[group].memory_kb, duration_s, 0)
+        start_s = earliest_start(r, vm, r.groups[group].memory_kb, duration_s, since_s)
         if start_s == NONE:
             return NEVER
     return vm.zero_s + start_s + duration_s
@@ -373,14 +380,14 @@ def best_place(r: Rows, group: int, saved: float) -> tuple[int, int]:
 
     An on-demand VM is preferred where it makes no difference.
     """
-    best_s, best_spot, best = NEVER, 2, NONE
+    best_s, best_spot, best, ready_s = NEVER, 2, NONE, r.groups[group].ready_s
     for index in range(r.n_offers):
         offer = r.offers[index]
         v = NONE
         if offer.n_places and duration_of(r, group, index, offer.sustained, saved) < NEVER:
             v = first_of_heap(r, offer)
         if v != NONE:
-            end_s = r.vms[v].place_s + duration_of(r, group, index, offer.sustained, saved)
+            end_s = max(r.vms[v].place_s, ready_s) + duration_of(r, group, index, offer.sustained, saved)
             if best == NONE or (end_s, offer.spot, v) < (best_s, best_spot, best):
                 best_s, best_spot, best = end_s, offer.spot, v
     first = r.offers[r.n_offers - 1].first_place + r.offers[r.n_offers - 1].n_places
@@ -395,7 +402,7 @@ def best_place(r: Rows, group: int, saved: float) -> tuple[int, int]:
         index = r.regular[k]
         duration_s = duration_of(r, group, index, FULL_SPEED, saved)
         if duration_s < NEVER and can_start(r, r.offers[index]):
-            end_s = r.now_s + r.start_overhead_s + duration_s
+            end_s = max(r.now_s + r.start_overhead_s, ready_s) + duration_s
             if best == NONE or (end_s, 0, r.n_vms + index) < (best_s, best_spot, best):
                 best_s, best_spot, best = end_s, 0, r.n_vms + index
     return best_s, best
@@ -410,7 +417,8 @@ def migrate_anyway(r: Rows, source: VmRow, tasks: list[int], n_tasks: int) -> No
     left = 0
     for k in range(n_tasks):
         task = tasks[k]
-        end_s, best = best_place(r, r.tasks[task].group, saved_now(r, source, task))
+        group = r.tasks[task].group
+        end_s, best = best_place(r, group, saved_now(r, source, task))
         if best == NONE:
             left += 1
             continue
@@ -418,7 +426,7 @@ def migrate_anyway(r: Rows, source: VmRow, tasks: list[int], n_tasks: int) -> No
             best = start_vm(r, best - r.n_vms)
             add_place(r, r.vms[best])
         target = r.vms[best]
-        migrate(r, task, source, target, r.offers[target.offer_index].sustained, int(end_s > r.deadline_s))
+        migrate(r, task, source, target, r.offers[target.offer_index].sustained, int(end_s > r.groups[group].due_s))
     if left:
         source.stranded = r.any_stranded = 1
         note(r, STRANDED, source.index, NONE, NONE, left, 0, 0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ..interpreted import plan_rescue, refuse, sort_tasks
 from ..policy import RulePolicy
 from ..rows import NO_PLACE, NO_ROOM, NONE, Rows, VmRow
@@ -33,6 +35,7 @@ class Rescue(RulePolicy):
 
     name = "rescue"
     summary = "does on demand what spot VMs lose, as the survival certificate has it, and ends these VMs"
+    knows_dates: ClassVar[bool] = False
 
 
 def on_idle(r: Rows, vm: VmRow) -> None:

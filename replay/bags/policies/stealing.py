@@ -57,13 +57,14 @@ def steal_from(r: Rows, thief: VmRow, victim: VmRow, spare_all: int) -> int:
     for k in range(n):
         task = r.left[k]
         run = r.tasks[task]
-        if run.start_s < cycle_end_s:
+        row = r.groups[run.group]
+        if run.start_s < cycle_end_s or row.ready_s > r.now_s:  # what is not ready is not late for want of a core
             continue
         duration_s = duration_of(r, run.group, offer, mode, run.saved)
         runtime_s = r.durations[run.group][offer].runtime_s
         if duration_s >= NEVER or exceeds(r, thief, duration_s, runtime_s, spare_all):
             continue
-        if takes(r, thief, duration_s, runtime_s, r.groups[run.group].memory_kb, spare_all):
+        if takes(r, thief, duration_s, runtime_s, row.memory_kb, row.ready_s, row.due_s, spare_all):
             take_over(r, task, victim, thief, mode)
             stolen += 1
             if thief.bursts:

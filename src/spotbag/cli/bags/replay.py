@@ -247,6 +247,7 @@ def _replay(
 ) -> None:
     """Read or make the plan, replay it, and show what became of it."""
     from ...replay.bags.policies import KIND
+    from ...replay.bags.runs import require_dates_known
 
     names = KIND.full_names(names_in(asked.policy or _DEFAULT_POLICIES), REFERENCES)
     replayed = [name for name in names if name not in REFERENCES]
@@ -266,6 +267,7 @@ def _replay(
     if days_from is None:  # whole types as in the papers, or VM by VM on today's clouds
         cloud = clouds.cloud or problem.cloud or "papers"
         days_from = scenarios.find("hads/sc4" if cloud == "papers" else "vms/shocks")
+    require_dates_known(problem, KIND.several(replayed, 0, none=True))
     checked, maker, interrupted = _plan(problem, asked.plan, planning)
     if checked is None or interrupted:
         reason = "interrupted while planning: nothing was replayed" if interrupted else maker
@@ -316,9 +318,7 @@ def _without_impossible_baseline(policies: list[str], schedule: Schedule) -> lis
 def _plan(problem: Instance, plan: str | None, planning: MethodOptions) -> tuple[CheckedPlan | None, str, bool]:
     """Read or make the plan; with what it is called, or why there is none, and whether its making was interrupted."""
     from ...replay.bags.plan import with_verdict
-    from ...schedules.timing import require_no_dates
 
-    require_no_dates(problem, "a replay")
     if plan is not None:
         return _read_plan(problem, plan), f"the plan of {source_name(plan)}", False
     from .planning import plan_by  # here, as a plan that is read needs none of it
