@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from operator import attrgetter
@@ -54,6 +54,13 @@ def random_replay_plan(document: dict[str, Any], rng: np.random.Generator) -> Re
     except SpotbagError:
         return None
     return None if schedule is None else replay_plan(schedule)
+
+
+def policies_for(instance: Instance, names: Sequence[str] = RULE_POLICIES) -> list[str]:
+    """Those of some policies that may meet an instance; one that decides anything knows dates as well as any."""
+    return [
+        name for name in names if not instance.has_dates or name.startswith("anything") or find_policy(name).knows_dates
+    ]
 
 
 def random_meeting(instance: Instance, rng: np.random.Generator) -> tuple[Timeline, Cloud]:

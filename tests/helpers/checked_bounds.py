@@ -22,7 +22,7 @@ from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.solvers.bags.solve import solve
-from tests.helpers.back_ends import RULE_POLICIES, random_meeting, random_replay_plan
+from tests.helpers.back_ends import policies_for, random_meeting, random_replay_plan
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.rescues import demand_the_same_rescues, random_plan
 
@@ -82,13 +82,13 @@ def demand_the_same_days(plan: ReplayPlan, days: int, rng: np.random.Generator) 
     loops._allocate(dict(zip(TOO_MANY, (1, 3, 1), strict=True)))
     for _ in range(days):
         day, cloud = random_meeting(plan.instance, rng)
-        for name in RULE_POLICIES:
+        for name in policies_for(plan.instance):
             outcome = loops.outcome(find_policy(name), day, cloud)
             assert outcome == Replay(plan, find_policy(name), day, cloud).run(), name
 
 
 @settings(max_examples=40, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-@given(instance_documents(max_tasks=14), st.integers(0, 2**32))
+@given(instance_documents(max_tasks=14, dates=True), st.integers(0, 2**32))
 def demand_the_same_random_days(document: dict[str, Any], seed: int) -> None:
     """Go through a day of a random plan."""
     rng = np.random.default_rng(seed)

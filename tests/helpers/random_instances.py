@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 from spotbag.instances.instance import Instance
 
+_LONGEST_S = 127
+"""A base run time of 60 s at half speed takes 120 s, with the boot so many: every task fits that time."""
+
 prices = st.sampled_from([0.01, 0.03, 0.1, 0.36, 1.0, 3.6])
 
 
@@ -69,11 +72,13 @@ def tasks(draw: st.DrawFn, name: str, type_names: list[str]) -> dict[str, Any]:
 
 
 @st.composite
-def instance_documents(draw: st.DrawFn, max_tasks: int = 8, restricted: bool = True) -> dict[str, Any]:
+def instance_documents(
+    draw: st.DrawFn, max_tasks: int = 8, restricted: bool = True, dates: bool = False
+) -> dict[str, Any]:
     """Valid documents of the format ``spotbag.instance/1``.
 
     If they may be restricted, tasks of some are kept off a market, and the system has a part of the memory of VMs; and
-    tasks of some have several cores, the same number or not.
+    tasks of some have several cores, the same number or not. If they may have ``dates``, tasks of some do.
     """
     names = [f"type{number}" for number in range(draw(st.integers(1, 3)))]
     document: dict[str, Any] = {
@@ -84,8 +89,7 @@ def instance_documents(draw: st.DrawFn, max_tasks: int = 8, restricted: bool = T
         "vm_types": [draw(vm_types(name)) for name in names],
         "tasks": [draw(tasks(f"t{number}", names)) for number in range(draw(st.integers(1, max_tasks)))],
     }
-    # A base run time of 60 s at half speed takes 120 s, and 127 s with the boot: every task fits this deadline.
-    deadline = draw(st.integers(127, 400))
+    deadline = draw(st.integers(_LONGEST_S, 400))
     document["deadline_s"] = deadline
     if draw(st.booleans()) or "on-demand" not in {m for vm_type in document["vm_types"] for m in vm_type["offers"]}:
         document["d_spot_s"] = draw(st.integers(0, deadline))
@@ -116,6 +120,11 @@ def instance_documents(draw: st.DrawFn, max_tasks: int = 8, restricted: bool = T
         if draw(st.booleans()):
             task["markets"] = draw(st.lists(st.sampled_from(offered), min_size=1, unique=True))
             document.setdefault("d_spot_s", deadline)  # that of HADS is for tasks that may be on demand
+    for task in document["tasks"] if dates and draw(st.booleans()) else ():
+        document.setdefault("d_spot_s", deadline)  # that of HADS knows no dates
+        ready_s = draw(st.integers(0, deadline - _LONGEST_S))
+        own = {"ready_s": ready_s, "deadline_s": draw(st.integers(ready_s + _LONGEST_S, deadline)), "weight": 2.5}
+        task |= {name: own[name] for name in draw(st.lists(st.sampled_from([*own]), unique=True))}
     return document
 
 

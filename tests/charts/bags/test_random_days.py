@@ -66,7 +66,7 @@ def demand_sound_story(trace: Trace) -> None:
     assert not any(re.search(r"(?<![\w-])-\d", line) for line in story), "a number of tasks below 0"
 
 
-@soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), sample=40, whole=2000)
+@soak_of(instance_documents(max_tasks=12, dates=True), st.integers(0, 2**32), sample=40, whole=2000)
 def test_soak(document: dict[str, Any], seed: int) -> None:
     """Ten days of each plan, two of three billed by the second without more."""
     rng = np.random.default_rng(seed)

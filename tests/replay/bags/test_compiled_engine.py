@@ -30,7 +30,7 @@ from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
 from spotbag_papers.bags.user_bags import planned
-from tests.helpers.back_ends import RULE_POLICIES, random_meeting, random_replay_plan
+from tests.helpers.back_ends import RULE_POLICIES, policies_for, random_meeting, random_replay_plan
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak_of
 from tests.helpers.tiny_days import bag, plan, vm_type
@@ -44,11 +44,11 @@ def demand_the_same_days(document: dict[str, Any], seed: int, days: int) -> None
     loops = CompiledReplays(ready)
     for _ in range(days):
         day, cloud = random_meeting(ready.instance, rng)
-        for name in RULE_POLICIES:
+        for name in policies_for(ready.instance):
             assert loops.outcome(find_policy(name), day, cloud) == Replay(ready, find_policy(name), day, cloud).run()
 
 
-@soak_of(instance_documents(max_tasks=14), st.integers(0, 2**32), sample=30, whole=2000)
+@soak_of(instance_documents(max_tasks=14, dates=True), st.integers(0, 2**32), sample=30, whole=2000)
 def test_random_days_are_the_same(document: dict[str, Any], seed: int) -> None:
     """Ten days of each plan, under every policy: of 2,000 plans, 20,000 days."""
     demand_the_same_days(document, seed, 10)

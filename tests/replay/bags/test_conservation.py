@@ -23,6 +23,7 @@ from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.record import trace_of
 from spotbag.schedules.schedule import Schedule
+from tests.helpers.back_ends import policies_for
 from tests.helpers.random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak_of
@@ -86,7 +87,7 @@ def plan_that_holds_on_a_quiet_day(schedule: Schedule) -> ReplayPlan:
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
-@given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES), st.sampled_from(BILLINGS))
+@given(instance_documents(dates=True), st.integers(0, 2**32), st.sampled_from(POLICIES), st.sampled_from(BILLINGS))
 def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: Billing) -> None:
     rng = np.random.default_rng(seed)
     schedule = random_schedule(document, rng)
@@ -96,16 +97,17 @@ def test_random_days(document: dict[str, Any], seed: int, policy: str, billing: 
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
-@given(instance_documents(), st.integers(0, 2**32), st.sampled_from((*POLICIES, "rescue")))
+@given(instance_documents(dates=True), st.integers(0, 2**32), st.sampled_from((*POLICIES, "rescue")))
 def test_random_days_of_todays_clouds(document: dict[str, Any], seed: int, policy: str) -> None:
     rng = np.random.default_rng(seed)
     schedule = random_schedule(document, rng)
+    assume(policies_for(schedule.instance, [policy]))
     cloud = random_cloud(rng)
     demand_sound_day(replay_plan(schedule), policy, random_cloud_day(schedule.instance, rng), cloud)
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
-@given(instance_documents(), st.integers(0, 2**32), st.sampled_from(POLICIES), st.integers(0, 40))
+@given(instance_documents(dates=True), st.integers(0, 2**32), st.sampled_from(POLICIES), st.integers(0, 40))
 def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, policy: str, steps: int) -> None:
     """A replay that is copied in the middle ends twice, each time as one that never was."""
     rng = np.random.default_rng(seed)
@@ -122,7 +124,7 @@ def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, pol
     assert first.state.records == twin.state.records == whole.state.records
 
 
-@soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), sample=80, whole=2000)
+@soak_of(instance_documents(max_tasks=12, dates=True), st.integers(0, 2**32), sample=80, whole=2000)
 def test_soak(document: dict[str, Any], seed: int) -> None:
     """Ten days of each plan, under every policy in turn: of 2,000 plans, 20,000 days."""
     rng = np.random.default_rng(seed)
@@ -134,12 +136,12 @@ def test_soak(document: dict[str, Any], seed: int) -> None:
         demand_sound_day(plan, policy, random_day(schedule.instance, rng), cloud)
 
 
-@soak_of(instance_documents(max_tasks=12), st.integers(0, 2**32), sample=80, whole=2000)
+@soak_of(instance_documents(max_tasks=12, dates=True), st.integers(0, 2**32), sample=80, whole=2000)
 def test_soak_of_todays_clouds(document: dict[str, Any], seed: int) -> None:
     """The same for everything that clouds do: of 2,000 plans, 20,000 days."""
     rng = np.random.default_rng(seed)
     schedule = random_schedule(document, rng)
-    plan, policies = replay_plan(schedule), (*POLICIES, "rescue")
+    plan, policies = replay_plan(schedule), policies_for(schedule.instance, (*POLICIES, "rescue"))
     for number in range(10):
         cloud, day = random_cloud(rng), random_cloud_day(schedule.instance, rng)
         demand_sound_day(plan, policies[number % len(policies)], day, cloud)

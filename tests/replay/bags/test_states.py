@@ -171,14 +171,14 @@ REPLAYS = st.integers(0, 2**32), st.sampled_from(POLICIES), st.booleans()
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
-@given(instance_documents(), *REPLAYS)
+@given(instance_documents(dates=True), *REPLAYS)
 def test_every_moment_of_a_replay_can_be_gone_on_from(
     document: dict[str, Any], seed: int, policy: str, todays: bool
 ) -> None:
     look_at_every_state(document, seed, policy, todays)
 
 
-@soak_of(instance_documents(max_tasks=12), *REPLAYS, sample=200, whole=5000)
+@soak_of(instance_documents(max_tasks=12, dates=True), *REPLAYS, sample=200, whole=5000)
 def test_every_moment_of_thousands_of_replays_can_be_gone_on_from(
     document: dict[str, Any], seed: int, policy: str, todays: bool
 ) -> None:

@@ -26,6 +26,7 @@ from tests.helpers.back_ends import (
     RULE_POLICIES,
     demand_equal,
     outcome_step_by_step,
+    policies_for,
     random_meeting,
     random_replay_plan,
     values_in_python,
@@ -34,7 +35,7 @@ from tests.helpers.random_days import Anything
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak, soak_of
 
-BAGS_AND_SEEDS = instance_documents(max_tasks=14), st.integers(0, 2**32)
+BAGS_AND_SEEDS = instance_documents(max_tasks=14, dates=True), st.integers(0, 2**32)
 
 
 def drawn_plan(document: dict[str, Any], rng: np.random.Generator) -> ReplayPlan:
@@ -52,7 +53,7 @@ def go_step_by_step(document: dict[str, Any], seed: int, policies: tuple[str, ..
     plan = drawn_plan(document, rng)
     day, cloud = random_meeting(plan.instance, rng)
     loops = CompiledReplays(plan)
-    for policy in policies:
+    for policy in policies_for(plan.instance, policies):
         outcome_step_by_step(loops, policy, day, cloud)
 
 
@@ -124,7 +125,7 @@ def demand_the_same_records(document: dict[str, Any], seed: int, policies: tuple
     plan = drawn_plan(document, rng)
     day, cloud = random_meeting(plan.instance, rng)
     loops = CompiledReplays(plan)
-    for policy in policies:
+    for policy in policies_for(plan.instance, policies):
         replay = Replay(plan, find_policy(policy), day, cloud, record=True)
         outcome = replay.run()
         found = loops.recorded(find_policy(policy), day, cloud)
@@ -158,6 +159,7 @@ def demand_independent_copies(document: dict[str, Any], seed: int, chosen: str) 
     rng = np.random.default_rng(seed)
     plan = drawn_plan(document, rng)
     day, cloud = random_meeting(plan.instance, rng)
+    assume(policies_for(plan.instance, [chosen]))
     policy = Anything(seed, preempts=True) if chosen == "anything" else find_policy(chosen)
     replay = Replay(plan, policy, day, cloud, record=True)
     for _ in range(int(rng.integers(40))):

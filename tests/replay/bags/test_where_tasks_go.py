@@ -28,11 +28,21 @@ from tests.helpers.soaks import soak, soak_of
 from tests.helpers.tiny_days import bag, plan, vm_type
 
 
+def due_s(state: ReplayState, task: int) -> int:
+    """By when a task is to end."""
+    return int(state.instance.due_s[state.instance.task_group[task]])
+
+
+def ready_s(state: ReplayState, task: int) -> int:
+    """From when on a task may run."""
+    return int(state.instance.release_s[state.instance.task_group[task]])
+
+
 def takes(state: ReplayState, vm: Vm, task: int, saved: float, spare_time: SpareTime, mode: int | None = None) -> bool:
     """Algorithm 7 of HADS, from the runs of the VM."""
     runtime_s = state.work.runtime_s(task, vm.offer_index)
     end_s = state.end_if_placed_s(vm, task, mode, saved)
-    if end_s is None:
+    if end_s is None or end_s > due_s(state, task):
         return False
     runs = [run for queue in ([run for run in vm.running if run is not None], *vm.waiting) for run in queue]
     end_s = max([end_s, *(vm.zero_s + run.end_s for run in runs)])
@@ -48,7 +58,8 @@ def steal_naively(state: ReplayState, thief: Vm, spare_time: SpareTime) -> None:
     for victim in sorted(victims, key=lambda vm: (vm.spot, vm.offer.price_usd_per_hour, vm.index)):
         cycle_end_s = (victim.uptime_s(state.now_s) // cycle_s + 1) * cycle_s
         for run, _ in list(victim.waiting_runs()):
-            may = run.start_s >= cycle_end_s and not (stolen and thief.burstable is not None)
+            may = run.start_s >= cycle_end_s and ready_s(state, run.task) <= state.now_s
+            may &= not (stolen and thief.burstable is not None)
             if may and takes(state, thief, run.task, state.saved.get(run.task, 0.0), spare_time):
                 state.steal(run.task, victim, thief)
                 stolen += 1
@@ -71,7 +82,7 @@ def migrate_naively(state: ReplayState, source: Vm, published: str, spare_time: 
             key = lambda vm: (vm.n_left > 0, not vm.spot, vm.offer.price_usd_per_hour, vm.index)  # noqa: E731
             state.migrate(task, source, min(able, key=key))
             continue
-        longest_s = state.instance.deadline_s - state.now_s - state.start_overhead_s
+        longest_s = due_s(state, task) - max(state.now_s + state.start_overhead_s, ready_s(state, task))
         offers = [offer for offer in state.work.on_demand_offers if state.can_start(offer)]
         offers = [offer for offer in offers if state.duration_s(task, offer, None, saved) <= longest_s]
         if offers:
@@ -90,7 +101,7 @@ def migrate_naively(state: ReplayState, source: Vm, published: str, spare_time: 
             if index < len(state.vms)
             else state.start_vm(state.instance.offers[index - len(state.vms)])
         )
-        state.migrate(task, source, target, late=end_s > state.instance.deadline_s)
+        state.migrate(task, source, target, late=end_s > due_s(state, task))
     if stranded:
         state.report_stranded(source, stranded)
 
@@ -117,7 +128,8 @@ def first_end_naively(state: ReplayState, task: int, saved: float) -> tuple[int,
     for offer in state.work.on_demand_offers:
         duration_s = state.duration_s(task, offer, None, saved)
         if state.can_start(offer) and duration_s < NEVER:
-            ends.append((state.now_s + state.start_overhead_s + duration_s, False, len(state.vms) + offer.index))
+            start_s = max(state.now_s + state.start_overhead_s, ready_s(state, task))
+            ends.append((start_s + duration_s, False, len(state.vms) + offer.index))
     return min(((end_s, *where) for end_s, *where in ends if end_s is not None), default=None)
 
 
@@ -160,7 +172,7 @@ def compare(document: dict[str, Any], seed: int, spare_time: SpareTime) -> int:
     return compared
 
 
-DAYS = instance_documents(), st.integers(0, 2**32), st.sampled_from(["all", "spot"])
+DAYS = instance_documents(dates=True), st.integers(0, 2**32), st.sampled_from(["all", "spot"])
 
 
 @settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -169,7 +181,7 @@ def test_tasks_go_where_asking_every_vm_puts_them(document: dict[str, Any], seed
     compare(document, seed, spare_time)
 
 
-@soak_of(instance_documents(max_tasks=40), *DAYS[1:], sample=100, whole=5000)
+@soak_of(instance_documents(max_tasks=40, dates=True), *DAYS[1:], sample=100, whole=5000)
 def test_soak(document: dict[str, Any], seed: int, spare_time: SpareTime) -> None:
     compare(document, seed, spare_time)
 
