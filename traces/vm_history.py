@@ -188,6 +188,11 @@ class History:
         """Seconds between two moments in which a VM was not interrupted."""
         return sum(end - start for start, end in awake(self.vms[vm], start_s, end_s))
 
+    def spare_s(self, run: Run) -> int:
+        """Seconds from the end of a run to when its task is due; below 0 if it is late."""
+        group = self.instance.task_group[self.instance.task_index[run.task]]
+        return int(self.instance.due_s[group]) - run.end_s
+
     def retained_uptime_s(self, run: Run) -> float:
         """Seconds of uptime of a run whose work counts: all if it finished, up to the last checkpoint if it moved."""
         if run.ending == "finished":

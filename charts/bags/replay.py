@@ -17,6 +17,7 @@ from .bag_chart import (
     BASELINE,
     BOOTING,
     BURST,
+    LATE,
     ON_DEMAND,
     RENTED,
     SPOT,
@@ -145,7 +146,7 @@ def _explained(panel: Panel) -> list[Look]:
     found = {bar.look for bar in panel.bars} | {mark.look for mark in panel.marks} | {link.look for link in panel.links}
     found |= {outcome for (_, outcome), look in _WASTED.items() if look in found}
     order = (
-        *(BOOTING, RENTED, DRAINING, HIBERNATED, STOPPED, *TASKS, LOST, UNFINISHED, WRITING),
+        *(BOOTING, RENTED, DRAINING, HIBERNATED, STOPPED, *TASKS, LATE, LOST, UNFINISHED, WRITING),
         *(PRICE, CAPACITY, NO_CAPACITY, TERMINATED, RECLAIMED, MIGRATED, STOLEN, *_SIGNS),
     )
     return [look for look in order if look in found]
@@ -206,6 +207,8 @@ class _Day:
             task = task_look(spot=offer.market == "spot", burstable=offer.burstable, baseline=run.baseline)
             for start, end, outcome in self._cut(run):
                 look = task if outcome is None else _WASTED[task, outcome]
+                late = run.ending == "finished" and self.history.spare_s(run) < 0
+                look = LATE if late and self.history.instance.has_dates else look  # else after the line of the deadline
                 hover = tuple(_piece_lines(run, start, end, outcome))
                 yield Bar(self.lane[run.vm], run.core, stretch(start, end), look, run.task, hover=hover)
 

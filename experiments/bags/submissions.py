@@ -299,7 +299,7 @@ def _of_days(row: DaysRow, suite: SuiteDocument, plan: CheckedPlan, found: Check
         pairs = {f"{name} of day {day}": (trace.end[name], replayed.end[name]) for name in figures}
         _demand_same(pairs, row.policy)
     ends = [trace.end for trace in traces]
-    late = sum(end["makespan_s"] is None or end["makespan_s"] > instance.deadline_s for end in ends)
+    late = sum(bool(end["late_tasks"] or end["unfinished"]) for end in ends)
     costs = [None if end["makespan_s"] is None else end["cost_usd"] for end in ends]
     pairs = {"number of days": (len(row.cost_usd), len(ends)), "late_days": (row.late_days, late)}
     of_days = enumerate(zip(row.cost_usd, costs, strict=False))

@@ -37,7 +37,7 @@ class Policy:
         Seconds after which an idle VM is asked about, if its allocation cycle does not end before.
     asks_for_law : bool
         Whether it wants to know what is known of days like the one that it meets: ``ReplayState.scenario_law``.
-    knows_dates : bool
+    dates : bool
         Whether it may meet tasks with dates of their own. None that promises to meet the deadline does yet.
     """
 
@@ -47,7 +47,7 @@ class Policy:
     rules: ClassVar[Rules] = {}
     idle_limit_s: int | None = None
     asks_for_law: ClassVar[bool] = False
-    knows_dates: ClassVar[bool] = True
+    dates: ClassVar[bool] = True
 
     def name_with_options(self) -> str:
         """Return the name of the class and, of a dataclass, the options that are not its own."""

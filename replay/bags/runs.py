@@ -350,8 +350,8 @@ def require_dates_known(instance: Instance, makers: Sequence[PolicyMaker[Policy]
         If there is one.
     """
     for make in makers:
-        if not type(make(0)).knows_dates:
-            able = ", ".join(name for name, kind in POLICIES.items() if kind.knows_dates)
+        if not type(make(0)).dates:
+            able = ", ".join(name for name, kind in POLICIES.items() if kind.dates)
             require_no_dates(instance, f"the policy {make.name}", f"others do ({able})")
 
 

@@ -66,7 +66,7 @@ class _Rows:
             return
         name = ", ".join(part for part in (line.instance, line.method, line.scenario, line.cloud) if part)
         days = self.groups.setdefault(name, {}).setdefault(line.policy, Days(is_bound=line.policy == CLAIRVOYANT))
-        days.add(line.costs_usd, line.makespans_s, line.deadline_s)
+        days.add(line)
 
 
 def experiment_report(folder: str | os.PathLike[str], version: str) -> Report:
@@ -178,28 +178,37 @@ class Days:
         The same for all; not a number if that is not known.
     is_bound : bool
         Whether they are lower bounds of the days, and no policy's.
+    late_days : int
+        Late days of those rows that say so: tasks may be late for deadlines of their own.
+    judged_s : array of float
+        Makespans of all other rows.
     """
 
     cost_usd: array[float] = field(default_factory=lambda: array("d"))
     makespan_s: array[float] = field(default_factory=lambda: array("d"))
     deadline_s: float = float("nan")
     is_bound: bool = False
+    late_days: int = 0
+    judged_s: array[float] = field(default_factory=lambda: array("d"))
 
-    def add(self, costs: Iterable[float | None], makespans: Iterable[float | None], deadline_s: float | None) -> None:
-        """Take in days."""
-        for cost, makespan in zip(costs, makespans, strict=True):
+    def add(self, row: CellRow) -> None:
+        """Take in the days of a row."""
+        for cost, makespan in zip(row.costs_usd, row.makespans_s, strict=True):
             self.cost_usd.append(float("nan") if cost is None else cost)
             self.makespan_s.append(float("nan") if makespan is None else makespan)
-        if deadline_s is not None:
-            self.deadline_s = deadline_s
+            if row.late_days is None:
+                self.judged_s.append(self.makespan_s[-1])
+        self.late_days += row.late_days or 0
+        if row.deadline_s is not None:
+            self.deadline_s = row.deadline_s
 
     @property
     def late(self) -> int | None:
         """Days on which not all tasks end by the deadline; None of a bound, by which nothing ends."""
         if self.is_bound:
             return None
-        makespans = np.frombuffer(self.makespan_s)
-        return int((np.isnan(makespans) | (makespans > self.deadline_s)).sum())
+        makespans = np.frombuffer(self.judged_s)
+        return self.late_days + int((np.isnan(makespans) | (makespans > self.deadline_s)).sum())
 
 
 Groups = Mapping[str, Mapping[str, Days]]

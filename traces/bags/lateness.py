@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ...instances.instance import Instance
 from ..trace import Trace
 
 WAITED = "waited for a VM that never resumed, or too late"
@@ -29,15 +30,16 @@ CAUSES = (
 
 
 def late_tasks(trace: Trace) -> dict[str, str]:
-    """Return each task that ended after the deadline or never, and the cause, one of `CAUSES`.
+    """Return each task that ended after it was due or never, and the cause, one of `CAUSES`.
 
     Notes
     -----
     The cause is the last thing that decided about the task: the last migration of it, or that there was none.
     """
-    deadline_s = int(trace.instance["deadline_s"])
+    instance = Instance.from_document(trace.instance, "instance of the trace")
+    due_s = dict(zip(instance.task_ids, instance.due_s[instance.task_group].tolist(), strict=True))
     ends = {event["task"]: event["t"] for event in trace.events if event["event"] == "finish"}
-    late = [task for task, end_s in ends.items() if end_s > deadline_s] + list(trace.end["unfinished"])
+    late = [task for task, end_s in ends.items() if end_s > due_s[task]] + list(trace.end["unfinished"])
     if not late:
         return {}
     vm_of = {event["task"]: event["vm"] for event in trace.events if event["event"] == "finish"}

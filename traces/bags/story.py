@@ -445,18 +445,18 @@ class BagNarrator(TaskNarrator):
         return lines + self._late_lines() + self._unfinished_lines()
 
     def _late_lines(self) -> list[str]:
-        deadline_s = self.history.instance.deadline_s
+        spare_s = self.history.spare_s
         known = {move.task: move for move in self.history.moves if move.late}
         moved = {move.task: move for move in self.history.moves}
         by_reason: dict[str, list[str]] = {}
-        late = [run for run in self.history.runs if run.ending == "finished" and run.end_s > deadline_s]
-        for run in sorted(late, key=lambda run: -run.end_s):
+        late = [run for run in self.history.runs if run.ending == "finished" and spare_s(run) < 0]
+        for run in sorted(late, key=spare_s):
             move = known.get(run.task)
             if move is not None and move.time_s <= run.start_s:
                 reason = f"no VM could finish in time when {move.source} was emptied at {move.time_s:,} s"
             else:
                 reason = self._delay_text(run, moved.get(run.task))
-            by_reason.setdefault(reason, []).append(f"{run.task} by {run.end_s - deadline_s:,} s")
+            by_reason.setdefault(reason, []).append(f"{run.task} by {-spare_s(run):,} s")
         return [f"Late: {counted_list(tasks)}: {reason}." for reason, tasks in by_reason.items()]
 
     def _delay_text(self, run: Run, move: Move | None) -> str:
@@ -586,8 +586,9 @@ def counts_text(trace: Trace) -> str:
 
 
 def deadline_text(trace: Trace, history: History) -> str:
-    """Verdict on the deadline, with the time to spare or the missed tasks."""
-    missed = missed_text(trace)
+    """Verdict on the deadline, or those of tasks, with the time to spare or the missed tasks."""
+    missed, what = missed_text(trace), "deadlines" if history.instance.has_dates else "deadline"
     if missed:
-        return f"deadline missed ({missed})"
-    return f"deadline met ({history.instance.deadline_s - trace.end['makespan_s']:,} s to spare)"
+        return f"{what} missed ({missed})"
+    spare_s = min(history.spare_s(run) for run in history.runs if run.ending == "finished")
+    return f"{what} met ({spare_s:,} s to spare)"

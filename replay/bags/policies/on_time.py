@@ -123,7 +123,7 @@ class OnTime(RulePolicy):
     summary = "keeps a rescue on demand ready for all that is left, and does of it what cannot wait"
     source = "HADS's migration trigger and Uniform Progress's safety net, for many tasks on many VMs"
     asks_for_law: ClassVar[bool] = True
-    knows_dates: ClassVar[bool] = False
+    dates: ClassVar[bool] = False
     rules: ClassVar[Rules] = {
         "always-move": Rule({"waits": False}, "what is lost never waits for its VM"),
         "no-balance": Rule({"balances": False}, "free cores of spot VMs take nothing from others"),

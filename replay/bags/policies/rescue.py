@@ -35,7 +35,7 @@ class Rescue(RulePolicy):
 
     name = "rescue"
     summary = "does on demand what spot VMs lose, as the survival certificate has it, and ends these VMs"
-    knows_dates: ClassVar[bool] = False
+    dates: ClassVar[bool] = False
 
 
 def on_idle(r: Rows, vm: VmRow) -> None:

@@ -38,7 +38,7 @@ class GreedySpot(Policy):
     name = "greedy-spot"
     summary = "one long job: on spot VMs while there are any, on demand once the deadline asks for it"
     source = "Wu et al., Can't Be Late, NSDI 2024: the greedy baseline"
-    knows_dates: ClassVar[bool] = False
+    dates: ClassVar[bool] = False
     rules: ClassVar[Rules] = {"tick-60": Rule({"tick_s": 60}, "decides every minute, not every ten")}
 
     tick_s: int = 600

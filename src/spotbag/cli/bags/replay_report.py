@@ -32,6 +32,7 @@ _ROWS: tuple[tuple[str, str, int, tuple[InterruptionKind, ...] | None], ...] = (
     ("  to busy VMs", "migrations_busy", 2, None),
     ("  to new VMs", "migrations_new", 2, None),
     ("tasks preempted", "preemptions", 2, ()),
+    ("tasks late, by weight", "late_weight", 2, ()),
     ("attempts to steal", "steal_attempts", 2, None),
     ("  that stole a task", "steals", 2, None),
     ("checkpoints", "checkpoints", 1, None),
@@ -233,16 +234,17 @@ def _print_worst(days: Days) -> None:
             what = f"{counted(worst.unfinished_tasks, 'task')} never ended"
         elif worst.late_tasks:
             late_s = worst.makespan_s - worst.deadline_s
-            what = f"{counted(worst.late_tasks, 'task')} late, the last by {seconds(late_s)} s"
+            what = f"{counted(worst.late_tasks, 'task')} late"
+            what += f", the last by {seconds(late_s)} s" if late_s > 0 else ""
         else:
             what = f"$ {worst.cost_usd:.4f}, makespan {seconds(worst.makespan_s)} s"
         print(f"Worst day of {name}: {number} ({what}); the same command with")
         print(f"  --policy {name} --day {number} --gantt day.png   shows it.")
 
 
-def _badness(outcome: DayOutcome) -> tuple[int, int, float]:
+def _badness(outcome: DayOutcome) -> tuple[int, int, float, float]:
     late_s = 0 if outcome.makespan_s is None else max(outcome.makespan_s - outcome.deadline_s, 0)
-    return outcome.unfinished_tasks, late_s, outcome.cost_usd
+    return outcome.unfinished_tasks, late_s, outcome.late_weight, outcome.cost_usd
 
 
 def _share(count: int, days: int) -> str:
