@@ -58,9 +58,7 @@ def random_replay_plan(document: dict[str, Any], rng: np.random.Generator) -> Re
 
 def policies_for(instance: Instance, names: Sequence[str] = RULE_POLICIES) -> list[str]:
     """Those of some policies that may meet an instance; one that decides anything knows dates as well as any."""
-    return [
-        name for name in names if not instance.has_dates or name.startswith("anything") or find_policy(name).dates
-    ]
+    return [name for name in names if not instance.has_dates or name.startswith("anything") or find_policy(name).dates]
 
 
 def random_meeting(instance: Instance, rng: np.random.Generator) -> tuple[Timeline, Cloud]:

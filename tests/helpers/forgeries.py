@@ -66,7 +66,7 @@ class Honest:
 
 
 def random_bag(rng: np.random.Generator, number: int) -> Instance:
-    """A bag with binding memory, checkpoints, burstable VMs, and boots, that hibernations hurt."""
+    """A bag with binding memory, checkpoints, burstable VMs, and boots, that hibernations hurt; some with dates."""
 
     def vm_type(name: str, vcpus: int, spot: bool = True) -> dict[str, Any]:
         offers: dict[str, Any] = {"on-demand": {"price_usd_per_hour": 0.1 * vcpus, "limit": 4}}
@@ -85,10 +85,16 @@ def random_bag(rng: np.random.Generator, number: int) -> Instance:
         }
         for place in range(int(rng.integers(4, 13)))
     ]
+    deadline_s = int(rng.integers(800, 1400))
+    dates = rng.spawn(1)[0]
+    for task in tasks if number % 3 == 1 else ():
+        ready_s = int(dates.integers(0, 300))
+        own = {"ready_s": ready_s, "deadline_s": int(dates.integers(ready_s + 400, deadline_s)), "weight": 2.5}
+        task |= {name: value for name, value in own.items() if dates.random() < 0.7}
     document = {
         "format": "spotbag.instance/1",
         "name": f"bag {number}",
-        "deadline_s": int(rng.integers(800, 1400)),
+        "deadline_s": deadline_s,
         "d_spot_s": 700,
         "boot_overhead_s": int(rng.choice([0, 10])),
         "migration_overhead_s": int(rng.choice([0, 30])),
