@@ -42,8 +42,11 @@ def vm_type(
 
 
 def bag(runtimes_s: Mapping[str, Mapping[str, float]], types: Sequence[Mapping[str, Any]], **fields: Any) -> Instance:
-    """An instance: run times of each task by VM type; cycles of 100 s, 10 s to move a task to a new VM."""
-    memory = fields.pop("memory_mb", {})
+    """An instance: run times of each task by VM type; cycles of 100 s, 10 s to move a task to a new VM.
+
+    Of some tasks, ``memory_mb`` has the memory, and ``dates`` their dates and weight.
+    """
+    memory, dates = fields.pop("memory_mb", {}), fields.pop("dates", {})
     document: dict[str, Any] = {
         "format": "spotbag.instance/1",
         "name": "day",
@@ -53,7 +56,7 @@ def bag(runtimes_s: Mapping[str, Mapping[str, float]], types: Sequence[Mapping[s
         "allocation_cycle_s": 100,
         "vm_types": list(types),
         "tasks": [
-            {"id": name, "memory_mb": memory.get(name, 1), "runtime_s": dict(by_type)}
+            {"id": name, "memory_mb": memory.get(name, 1), "runtime_s": dict(by_type), **dates.get(name, {})}
             for name, by_type in runtimes_s.items()
         ],
     }

@@ -14,9 +14,12 @@ from spotbag.instances.clouds import CLOUDS
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags import compiled_engine, plan, runs
 from spotbag.replay.bags.policies import POLICIES
+from spotbag.schedules.schedule_files import write_schedule
 from spotbag.solvers.bags import solve
 from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds
 from tests.helpers.command_shell import Shell
+from tests.helpers.tiny_days import bag, vm_type
+from tests.helpers.tiny_days import plan as plan_of
 
 # Without a certificate, which takes longer than the days.
 ANY = ("replay", "burst-hads/J60", "--method", "greedy", "--survive", "none", "--scenario", "burst-hads/sc4")
@@ -351,3 +354,24 @@ def test_a_plan_is_checked_once_and_a_day_bounded_once_for_all_policies(
     calls.clear()
     shell.run("replay", "burst-hads/J60", "--plan", "plan.json", *words)
     assert calls == {"checks": 1, "bounds": days}
+
+
+def test_days_of_tasks_with_dates(shell: Shell, tmp_path: Path) -> None:
+    """A task of weight 2.5 is due at 220 s, and ends at 240 s, as its VM was away for 20 s."""
+    dates = {"t": {"ready_s": 120, "deadline_s": 220, "weight": 2.5}}
+    schedule = plan_of(bag({"t": {"a": 100}}, [vm_type("a")], dates=dates), ["a spot"], {"t": (0, 0, 120)})
+    bag_file, plan_file = tmp_path / "bag.json", tmp_path / "plan.json"
+    bag_file.write_text(schedule.instance.to_text())
+    write_schedule(schedule, plan_file)
+    shell.run("replay", str(bag_file), "--policy", "hads,on-time", code=2)
+    assert "the policy on-time does not know" in shell.err
+    late = tmp_path / "day.json"
+    events = [{"time_s": time_s, "type": "a", "event": kind} for time_s, kind in ((130, "hibernate"), (150, "resume"))]
+    late.write_text(json.dumps({"format": "spotbag.timeline/1", "name": "late", "events": events}))
+    of_day = ("replay", str(bag_file), "--plan", str(plan_file), "--scenario", str(late), "--policy", "static")
+    shown = shell.json(*of_day)
+    assert shown["policies"][0]["late_weight"]["mean"] == 2.5
+    assert (shown["policies"][0]["misses"], shown["days"][0]["policies"]["static"]["late_tasks"]) == (1, 1)
+    out = shell.run(*of_day)
+    assert "tasks late, by weight" in out
+    assert "(1 task late)" in out
