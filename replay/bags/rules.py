@@ -224,11 +224,6 @@ def earliest_uptime(r: Rows, vm: VmRow) -> int:
     return max(uptime_at(vm, r.now_s), vm.first_start_s)
 
 
-def ready_at(r: Rows, vm: VmRow, group: int) -> int:
-    """Uptime of a VM from which tasks of a group are ready, if it runs until then; below 0 if they were before."""
-    return r.groups[group].ready_s - vm.zero_s
-
-
 def core_free(r: Rows, slot: CoreRow, from_s: int) -> int:
     """When a core is free for good, in uptime."""
     last = slot.last if slot.last != NONE else slot.running
@@ -423,9 +418,10 @@ def append(r: Rows, vm: VmRow, task: int, mode: int, duration_s: int, since_s: i
     """
     run = r.tasks[task]
     span(r, vm)
-    kb = r.groups[run.group].memory_kb
-    since_s = max(since_s, ready_at(r, vm, run.group))
-    start_s = max(vm.free_s, since_s) if vm.most_kb == NONE else earliest_start(r, vm, kb, duration_s, since_s)
+    row = r.groups[run.group]
+    kb, start_s = row.memory_kb, max(vm.free_s, since_s, row.ready_s - vm.zero_s)
+    if vm.most_kb != NONE:
+        start_s = earliest_start(r, vm, kb, duration_s, start_s)
     if start_s == NONE or duration_s >= NEVER:
         return NONE
     which = vm.free_core

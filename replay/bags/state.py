@@ -672,8 +672,9 @@ class ReplayState(Rows):
         duration_s = self.duration_s(task, vm.offer, mode, saved)
         if duration_s >= NEVER:
             return None
-        since_s = rules.ready_at(self, vm, self.tasks[task].group)
-        start_s = vm.timeline(self.now_s, self.work).earliest_start_s(self.memory_kb(task), duration_s, since_s)
+        group = self.groups[self.tasks[task].group]
+        since_s = group.ready_s - vm.zero_s
+        start_s = vm.timeline(self.now_s, self.work).earliest_start_s(group.memory_kb, duration_s, since_s)
         return None if start_s is None else vm.zero_s + start_s + duration_s
 
     def can_start(self, offer: RentalOffer, in_market: int = 0, of_offer: int = 0) -> bool:

@@ -20,7 +20,6 @@ from ..rules import (
     longest_of,
     may_give,
     migrate,
-    ready_at,
     saved_now,
     span,
     start_vm,
@@ -41,10 +40,12 @@ def takes(
     the VM, not of the task.
     """
     span(r, vm)
-    left_s, since_s = r.deadline_s - vm.zero_s, ready_s - vm.zero_s
+    left_s = r.deadline_s - vm.zero_s
     if vm.spot or spare_all:
         left_s -= max(longest_of(r, vm), runtime_s) + r.start_overhead_s + 1
-    start_s = max(vm.free_s, since_s) if vm.most_kb == NONE else earliest_start(r, vm, kb, duration_s, since_s)
+    start_s = max(vm.free_s, ready_s - vm.zero_s)
+    if vm.most_kb != NONE:
+        start_s = earliest_start(r, vm, kb, duration_s, start_s)
     end_s = start_s + duration_s
     return start_s != NONE and max(end_s, vm.ends_s) <= left_s and end_s <= due_s - vm.zero_s
 
@@ -366,10 +367,10 @@ def end_if_placed(r: Rows, vm: VmRow, group: int, mode: int, saved: float) -> in
     if duration_s >= NEVER:
         return NEVER
     span(r, vm)
-    since_s = ready_at(r, vm, group)
-    start_s = max(vm.free_s, since_s)
+    row = r.groups[group]
+    start_s = max(vm.free_s, row.ready_s - vm.zero_s)
     if vm.most_kb != NONE:
-        start_s = earliest_start(r, vm, r.groups[group].memory_kb, duration_s, since_s)
+        start_s = earliest_start(r, vm, row.memory_kb, duration_s, start_s)
         if start_s == NONE:
             return NEVER
     return vm.zero_s + start_s + duration_s
