@@ -469,7 +469,7 @@ CASES: dict[str, tuple[Callable[[], Trace], list[Change], dict[str, float]]] = {
 
 def test_every_rule_of_streams_has_a_case() -> None:
     of_plans = {"instance", "plan", "timetable", "timeline", "migration", "trigger", "steal", "cycle-end", "idle-limit"}
-    of_plans.add("preemption")
+    of_plans |= {"preemption", "release"}
     of_platforms = {"placing", "one-place", "displacement", "promise", "processors", "machines"}
     shared = {"memory", "credits"}  # in test_auditor.py; a VM that runs one task has the memory for it
     assert {name.split(":")[0] for name in CASES} == set(RULES) - of_plans - of_platforms - shared - {"figures"}

@@ -334,7 +334,7 @@ def test_burstable_vms_of_an_environment_earn_what_it_says() -> None:
 def test_so_few_late_runs_may_be_chance_or_not() -> None:
     def cell(n_late: int) -> Cell:
         day = replay_day(two_vms(), "hads")
-        runs = [replace(day, makespan_s=day.deadline_s + 1)] * n_late + [day] * (10 - n_late)
+        runs = [replace(day, makespan_s=day.deadline_s + 1, late_tasks=1)] * n_late + [day] * (10 - n_late)
         return Cell(tuple(runs), "j", "s", "hads")
 
     assert (none_late([cell(0)]).verdict, none_late([cell(0)]).ours) == ("holds", "probability 1.00")

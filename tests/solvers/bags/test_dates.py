@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from spotbag.audits.auditor import audit
 from spotbag.audits.bags.plan import check
 from spotbag.bounds.bags.configuration_bound import configuration_bound
 from spotbag.bounds.bags.divisible_bound import divisible_bound
@@ -22,7 +20,7 @@ from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances.bags.hads_files import hads_files
 from spotbag.instances.instance import Instance
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s
-from spotbag.replay.bags.plan import checked
+from spotbag.replay.bags.runs import replay_day
 from spotbag.schedules.method import Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
@@ -32,7 +30,6 @@ from spotbag.solvers.bags.pareto import pareto_front
 from spotbag.solvers.bags.replan import replan
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_plan, front_in_time
-from tests.helpers.hand_made_traces import recovered
 from tests.helpers.soaks import soak
 from tests.helpers.tiny_dates import dated_instance
 
@@ -192,15 +189,8 @@ def test_methods_that_know_no_dates_refuse(name: str) -> None:
         solve(bag(), name)
 
 
-def audit_of_dates() -> None:
-    """Audit a trace whose instance has dates: no replay writes one."""
-    trace = recovered()
-    tasks = [task | {"ready_s": 1} for task in trace.instance["tasks"]]
-    audit(replace(trace, instance=trace.instance | {"tasks": tasks}))
-
-
 REFUSALS: dict[str, Callable[[], object]] = {
-    "replay": lambda: checked(the_plan()),
+    "replay": lambda: replay_day(the_plan(), "on-time"),
     "certificate": lambda: certify(the_plan(), "one-type"),
     "solve survive": lambda: solve(bag(), survive="one-type"),
     "instance survive": lambda: solve(bag(survive="blackout")),
@@ -208,7 +198,6 @@ REFUSALS: dict[str, Callable[[], object]] = {
     "front": lambda: pareto_front(bag()),
     "hads files": lambda: hads_files(bag()),
     "D_spot": lambda: estimate_d_spot(bag()),
-    "audit": audit_of_dates,
     "orders": lambda: vm_orders(the_plan()),
     "orders of a document": lambda: vm_orders(the_plan().to_document()),
 }
