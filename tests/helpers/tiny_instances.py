@@ -68,7 +68,7 @@ def tiny_instance(
             for task in document["tasks"]:
                 task["cores"] = rng.choice(needs)
         if quotas:
-            _add_quotas(rng, document)
+            _add_quotas(rng, document, least_vcpus=4 if cores else 1)
         for vm_type in document["vm_types"] if setups else ():
             vm_type["setup_s"] = rng.choice([0, 1, 2, 5])
         try:
@@ -91,7 +91,7 @@ def tiny_billing(seed: int) -> dict[str, Any]:
     return {name: value for name, value in rules.items() if rng.random() < 0.7}
 
 
-def _add_quotas(rng: random.Random, document: dict[str, Any]) -> None:
+def _add_quotas(rng: random.Random, document: dict[str, Any], least_vcpus: int) -> None:
     """Limits of types by name or by a pattern, which may overlap; most bind some plan."""
     names = [vm_type["name"] for vm_type in document["vm_types"]]
     for vm_type in document["vm_types"]:
@@ -102,7 +102,9 @@ def _add_quotas(rng: random.Random, document: dict[str, Any]) -> None:
         quota: dict[str, Any] = {"market": rng.choice(["spot", "on-demand"])}
         if rng.random() < 0.6:
             quota["types"] = rng.choice([["type*"], rng.sample(names, rng.randint(1, len(names)))])
-        quota |= {"vcpus": rng.randint(1, 8)} if rng.random() < 0.7 else {"vms": rng.randint(1, 4)}
+        quota |= (
+            {"vcpus": rng.randint(least_vcpus, 8 * least_vcpus)} if rng.random() < 0.7 else {"vms": rng.randint(1, 4)}
+        )
         quotas.append(quota)
     document.setdefault("limits", {})["quotas"] = quotas
 
