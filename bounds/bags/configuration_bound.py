@@ -101,9 +101,9 @@ class _Programme(DivisibleProgramme):
         slope = self.time_weight - used_up
         moment = self.least_s if slope >= 0 else self.most_s
         tasks = float(self.counts @ prices.min(axis=1))
-        proved = tasks + slope * moment + self.time_weight * self.ready
+        proved: float = tasks + slope * moment + self.time_weight * self.ready
         margin = OPTIMALITY_TOLERANCE * (tasks + (self.time_weight + used_up) * moment + self.time_weight * self.ready)
-        return float(proved - margin)
+        return proved - margin
 
 
 def strongest_weighting(room: VmRoom, work: FloatArray) -> Weighting | None:
