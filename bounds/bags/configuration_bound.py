@@ -11,14 +11,14 @@ out again from the duals, which are first made feasible.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 
 import numpy as np
 
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import NEARLY, OPTIMALITY_TOLERANCE, FloatArray, IntArray
 from ...instances.instance import Instance
-from ...models.bags.simultaneous_tasks import WEIGHT_UNITS, ConfigurationBound, VmRoom, Weighting
+from ...models.bags.configurations import ConfigurationBound, Proof
+from ...models.bags.simultaneous_tasks import WEIGHT_UNITS, VmRoom, Weighting
 from ..programme import MOST_COLUMNS, Programme
 from .divisible_bound import divisible_bound
 from .divisible_programme import DivisibleProgramme
@@ -34,15 +34,21 @@ def configuration_bound(instance: Instance) -> ConfigurationBound:
     divisible = divisible_bound(instance)
     too_large = len(instance.tasks) * len(divisible.offers) > MOST_COLUMNS
     if instance.machines or math.isinf(divisible.objective) or too_large:
-        return ConfigurationBound(divisible.objective, divisible.makespan_s, {})
+        return ConfigurationBound(divisible.objective, divisible.makespan_s, {}, ())
+    found: list[Proof] = []
     extra: dict[int, list[Weighting]] = {}
-    proved = -math.inf
-    with suppress(LimitReached):  # what was proved until then holds
+    try:
         programme = _Programme(instance, divisible.makespan_s)
         extra = programme.extra
-        proved = programme.proved_with_cuts()
+        for prove in (programme.solve_with_cuts, programme.solve_cost_only):
+            proof = prove()
+            if proof is not None:
+                found.append(proof)
+    except LimitReached:  # what was proved until then holds
+        pass
+    values = [proof.value - proof.margin for proof in found]
     weightings = {offer: tuple(cuts) for offer, cuts in extra.items() if cuts}
-    return ConfigurationBound(max(divisible.objective, proved), divisible.makespan_s, weightings)
+    return ConfigurationBound(max([divisible.objective, *values]), divisible.makespan_s, weightings, tuple(found))
 
 
 class _Programme(DivisibleProgramme):
@@ -53,17 +59,17 @@ class _Programme(DivisibleProgramme):
         super().__init__(instance, makespan_s - ready, instance.deadline_s - ready)
         self.extra: dict[int, list[Weighting]] = {offer.index: [] for offer in self.offers}
 
-    def proved_with_cuts(self) -> float:
-        """Add the strongest weightings until the solution keeps them all; return what it proves."""
+    def solve_with_cuts(self) -> Proof | None:
+        """Add the strongest weightings until the solution keeps them all."""
         rooms = [VmRoom.of(self.instance, offer.index, self.able[:, k]) for k, offer in enumerate(self.offers)]
         for _ in range(_MOST_ROUNDS):
             if not self.solve():
-                return -math.inf
+                return None
             values = self.values
             added = [self._separate(k, rooms[k], values) for k in range(len(self.offers))]
             if not any(added):
                 break
-        return self._proved() if self.solve() else -math.inf
+        return self._proof() if self.solve() else None
 
     def _separate(self, k: int, room: VmRoom, values: FloatArray) -> bool:
         """Add the weighting of an offer that the solution breaks most; whether there is one."""
@@ -80,7 +86,12 @@ class _Programme(DivisibleProgramme):
         self.extra[offer.index].append(found)
         return True
 
-    def _proved(self) -> float:
+    def solve_cost_only(self) -> Proof | None:
+        """Least cost whatever the makespan: it says how late a good plan may end."""
+        self.set_cost(0, 0.0)
+        return self._proof() if self.solve() else None
+
+    def _proof(self) -> Proof:
         """Lagrangian of the duals, made feasible: no VM second may be worth more than it costs."""
         duals = np.maximum(self.duals, 0.0)
         n_groups, n_offers = len(self.counts), len(self.offers)
@@ -98,12 +109,14 @@ class _Programme(DivisibleProgramme):
             prices[:, k] += value * shrink[k] * weights * self.work[:, k]
         prices = np.where(self.able, prices, np.inf)
         used_up = sum(value * number for (_, number), value in zip(self.time_rows, of_time, strict=True))
+        # The proof is one of the whole objective, also if the multipliers come from the cost alone.
         slope = self.time_weight - used_up
         moment = self.least_s if slope >= 0 else self.most_s
         tasks = float(self.counts @ prices.min(axis=1))
-        proved: float = tasks + slope * moment + self.time_weight * self.ready
+        value = tasks + slope * moment + self.time_weight * self.ready
         margin = OPTIMALITY_TOLERANCE * (tasks + (self.time_weight + used_up) * moment + self.time_weight * self.ready)
-        return proved - margin
+        offers = np.array([offer.index for offer in self.offers], dtype=np.int64)
+        return Proof(value, margin, slope, offers, prices)
 
 
 def strongest_weighting(room: VmRoom, work: FloatArray) -> Weighting | None:

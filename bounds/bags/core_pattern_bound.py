@@ -45,8 +45,8 @@ from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance
+from ...models.bags.configurations import ConfigurationBound
 from ...models.bags.least_rates import least_usd_per_s
-from ...models.bags.simultaneous_tasks import ConfigurationBound
 from ...models.bags.task_classes import (
     effective_cores,
     initial_work_s,

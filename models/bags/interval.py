@@ -33,8 +33,9 @@ from ...instances.instance import Instance
 from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import held_objective, held_usd, objective_weights
 from ..integer_program import integer_costs
-from .interval_places import Choices, CreditAccount, Kind, Place, Vm, place_sum, weighted_sum
-from .simultaneous_tasks import ConfigurationBound, VmRoom
+from .configurations import ConfigurationBound
+from .interval_places import Choices, CreditAccount, IntervalSwitches, Kind, Place, Vm, place_sum, weighted_sum
+from .simultaneous_tasks import VmRoom
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -51,6 +52,8 @@ class IntervalModel:
         Lower bounds of objective and makespan, and cuts.
     start : Schedule, optional
         A feasible plan: the model looks for nothing worse, and starts from it.
+    switches : IntervalSwitches
+        What is in the model.
 
     Attributes
     ----------
@@ -77,16 +80,18 @@ class IntervalModel:
         instance: Instance,
         bound: ConfigurationBound | None = None,
         start: Schedule | None = None,
+        switches: IntervalSwitches | None = None,
     ) -> None:
         from ortools.sat.python import cp_model
 
         self.instance = instance
         self.bound = bound
         self.start = start
-        self.choices = Choices(instance, start)
+        self.switches = switches or IntervalSwitches()
+        self.choices = Choices(instance, bound, start, self.switches)
         self.zero_s = self.choices.zero_s
         self.open_tasks = instance.open_tasks.tolist()
-        self.last_s = instance.deadline_s - self.zero_s
+        self.last_s = self.choices.last_s
         self.model = cp_model.CpModel()
         self._add_variables()
         self._add_constraints()
@@ -181,10 +186,12 @@ class IntervalModel:
         self.groups_are_limited()
         self.what_is_lost_at_once_fits_the_time_on_demand()
         self.the_budget_is_kept()
-        self.energy_fits_the_paid_time()
-        self.cores_hold_few_long_tasks()
-        self.identical_vms_are_ordered()
-        self.identical_tasks_are_ordered()
+        if self.switches.energy_cuts:
+            self.energy_fits_the_paid_time()
+            self.cores_hold_few_long_tasks()
+        if self.switches.symmetry:
+            self.identical_vms_are_ordered()
+            self.identical_tasks_are_ordered()
 
     def each_task_runs_once(self) -> None:
         """Each task on one VM in one mode (Burst-HADS eq. 4, without the start). Without a place: infeasible."""

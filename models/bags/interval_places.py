@@ -1,7 +1,7 @@
 """Interval model, first part: the VMs, modes and credits of an instance, and which tasks may take which of them.
 
-A *place* is a task on a VM in a mode: at full speed, or at the baseline of a burstable VM. What no
-plan as good as one that is known can pay is left out before the model is built, and so is a mode that never helps.
+A *place* is a task on a VM in a mode: at full speed, or at the baseline of a burstable VM. What no plan as good as one
+that is known can take is left out before the model is built, and so is a mode that never helps.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ...instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from ...schedules.timing import held_objective, objective_weights, time_zero_s
+from .configurations import ConfigurationBound
 from .cpu_credits import CreditRole, credit_role, full_speed_possible, solver_credit_rules
 from .task_classes import usable_offers
 
@@ -33,6 +34,25 @@ MAX_PLACES = 40_000
 
 MAX_CREDIT_STARTS = 400_000
 """Most starts by second on burstable VMs whose credits have to be planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalSwitches:
+    """Parts of the model without which it is right as well; to compare.
+
+    Attributes
+    ----------
+    energy_cuts : bool
+        Seconds of cores, of memory, and of tasks that cannot run together.
+    symmetry : bool
+        Identical VMs by their end, identical tasks by VM and start, spot before on-demand.
+    fixing : bool
+        With a start and a bound, leave out what no better plan does.
+    """
+
+    energy_cuts: bool = True
+    symmetry: bool = True
+    fixing: bool = True
 
 
 class Busy(NamedTuple):
@@ -64,7 +84,7 @@ class Kind:
     busy : tuple of Busy
         What runs there.
     usable : array of bool, shape (n_groups,)
-        Groups of which a task can run there in time.
+        Groups of which a task can run there in time, and may in a plan as good as the start.
     credits : CreditRole
         What credits mean there.
     initial_credits : float or None
@@ -153,13 +173,15 @@ class Choices:
 
     Parameters
     ----------
-    instance, start
+    instance, bound, start, switches
         See `interval.IntervalModel`.
 
     Attributes
     ----------
     zero_s : int
         From when the time of the model counts: from when rented VMs are ready, or from now if there are machines.
+    last_s : int
+        Latest end of a plan as good as the start, from there.
     kinds : list of Kind
         VMs by kind: those of each usable offer in their order, then the machines.
 
@@ -169,22 +191,33 @@ class Choices:
         If there are too many places, or too many starts by second where credits are planned.
     """
 
-    def __init__(self, instance: Instance, start: Schedule | None) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        bound: ConfigurationBound | None,
+        start: Schedule | None,
+        switches: IntervalSwitches,
+    ) -> None:
         self.instance = instance
         self.zero_s = time_zero_s(instance)
-        self._at_most = math.inf if start is None else start.objective
+        latest_s, barred = instance.deadline_s, np.zeros((len(instance.tasks), len(instance.offers)), dtype=bool)
+        if bound is not None and start is not None and switches.fixing:
+            latest_s = bound.latest_makespan_s(instance, start.objective)
+            barred = bound.barred(instance, start.objective)
+        self.last_s = latest_s - self.zero_s
+        self._at_most = math.inf if start is None or not switches.fixing else start.objective
         ready_s = instance.ready_s.tolist()
         rented = usable_offers(instance)
         paid_s, opening_usd = instance.rents.paid_s.tolist(), instance.rents.opening_usd.tolist()
         self.kinds = [
-            self._kind(offer, (), ready_s[k], True, paid_s[k], opening_usd[k])
+            self._kind(offer, (), ready_s[k], latest_s, ~barred[:, k], paid_s[k], opening_usd[k])
             for k, offer in ((offer.index, offer) for offer in rented)
         ]
-        self.kinds += self._machines()
+        self.kinds += self._machines(latest_s)
         self._refuse_too_many_places()
         self._refuse_too_many_credit_starts()
 
-    def _machines(self) -> list[Kind]:
+    def _machines(self, latest_s: int) -> list[Kind]:
         """Kinds of machines, one for all that can be exchanged.
 
         They are of one offer, run the same until the same moment, take more tasks or not, and have the same credits:
@@ -206,7 +239,14 @@ class Choices:
             key = (int(instance.machine_offer[number]), machine.open, machine.ready_s, *bill, runs)
             alike.setdefault((*key, machine.credits), []).append(number)
         return [
-            self._kind(instance.offers[offer], tuple(numbers), ready_s, is_open, *of_machines)
+            self._kind(
+                instance.offers[offer],
+                tuple(numbers),
+                ready_s,
+                latest_s,
+                np.full(len(instance.tasks), is_open),
+                *of_machines,
+            )
             for (offer, is_open, ready_s, *of_machines), numbers in alike.items()
         ]
 
@@ -215,7 +255,8 @@ class Choices:
         offer: RentalOffer,
         machines: tuple[int, ...],
         ready_s: int,
-        is_open: bool,
+        latest_s: int,
+        allowed: BoolArray,
         free_s: int,
         opening_usd: float,
         busy: tuple[Busy, ...] = (),
@@ -223,13 +264,13 @@ class Choices:
     ) -> Kind:
         """Groups of VMs that are alike, with the tasks and modes that are possible there."""
         instance = self.instance
-        limit_s = min(instance.time_limit_s(offer.market), instance.deadline_s) - ready_s
+        limit_s = min(instance.time_limit_s(offer.market), latest_s) - ready_s
         limit_s = min(limit_s, self._affordable_s(offer, ready_s, free_s))
         first_core_s = min(entry.seconds for entry in busy) if len(busy) == offer.vcpus else 0
         seconds = instance.duration_s[:, offer.index]
         begin_s = np.maximum(instance.release_s - ready_s, first_core_s)
         in_time = seconds <= (np.minimum(instance.due_s - ready_s, limit_s) - begin_s)[:, None]
-        usable = in_time.any(axis=1) & is_open & (instance.open_size > 0)
+        usable = in_time.any(axis=1) & allowed & (instance.open_size > 0)
         limit_s = max(limit_s, 0)
         role: CreditRole = "no credits"
         modes = in_time & usable[:, None]

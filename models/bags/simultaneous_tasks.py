@@ -41,25 +41,6 @@ class Weighting:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigurationBound:
-    """A proven lower bound, and the cuts that prove it.
-
-    Attributes
-    ----------
-    objective : float
-        Lower bound of the objective; infinite if the instance is proved infeasible.
-    makespan_s : int
-        Lower bound of the makespan.
-    weightings : dict of int to tuple of Weighting
-        Cuts of each offer, by its index in ``instance.offers``.
-    """
-
-    objective: float
-    makespan_s: int
-    weightings: dict[int, tuple[Weighting, ...]]
-
-
-@dataclass(frozen=True, slots=True)
 class VmRoom:
     """A VM at one instant, and the tasks that could be on it.
 

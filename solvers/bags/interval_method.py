@@ -3,25 +3,50 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Literal
 
 from ...bounds.bags.configuration_bound import configuration_bound
 from ...core.limits import seconds_left, within
 from ...instances.instance import Instance
 from ...models.bags.interval import IntervalModel
-from ...models.bags.interval_places import refuse_too_many_tasks
+from ...models.bags.interval_places import IntervalSwitches, refuse_too_many_tasks
 from ...schedules.method import Outcome, Run
 from ..cp_sat import solve_cp_model
 from .budget import BUDGET
 from .exact_method import ModelTrace, exact_outcome, start_plan
 
+Switch = Literal["on", "off"]
 
-def interval(instance: Instance, run: Run) -> Outcome:
+
+@dataclass(frozen=True, slots=True)
+class IntervalOptions:
+    """Parts of the model, none of which changes the optimum.
+
+    Attributes
+    ----------
+    energy_cuts : {"on", "off"}
+        Cuts for core seconds, memory seconds and tasks that cannot run together.
+    symmetry : {"on", "off"}
+        Order of identical VMs and identical tasks.
+    fixing : {"on", "off"}
+        Leave out what no plan better than the start does.
+    """
+
+    energy_cuts: Switch = "on"
+    symmetry: Switch = "on"
+    fixing: Switch = "on"
+
+
+def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
     """Solve the interval model, from ``run.initial`` or from longest task first.
 
     Parameters
     ----------
     instance : Instance
         With D_spot set if spot VMs are offered.
+    options : IntervalOptions
+        What the model contains.
     run : Run
         Seed, time limit, target gap, threads, progress and the plan to start from, which must be feasible.
 
@@ -44,12 +69,13 @@ def interval(instance: Instance, run: Run) -> Outcome:
 
             return Outcome(None, explain(instance), bound=math.inf)
         return Outcome(None, "no plan exists: even divisible tasks do not fit the limits", bound=math.inf)
+    switches = IntervalSwitches(*(value == "on" for value in (options.energy_cuts, options.symmetry, options.fixing)))
     begin = start_plan(instance, run)
     start = begin.schedule
     left_s = seconds_left()
     # What takes longer to build is hardly looked at before the time is over, and then for longer than that.
     with within(None if left_s is None else BUDGET.first * left_s):
-        model = IntervalModel(instance, bound, start)
+        model = IntervalModel(instance, bound, start, switches=switches)
     trace = ModelTrace(run, start)
     of_model = model.model, trace.limits(), model.schedule, model.factor, model.constant
     answer = solve_cp_model(*of_model, inclusions=not model.counts_vms)

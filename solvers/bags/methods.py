@@ -282,7 +282,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "interval",
             "CP-SAT with optional intervals, cores, memory and CPU credits",
-            _built_in(".interval_method", "interval"),
+            _built_in(".interval_method", "interval", "IntervalOptions"),
             True,
             "small bags of any kind: memory that binds, burstable VMs with their credits, tasks with dates",
             True,

@@ -39,7 +39,7 @@ from .budget import BUDGET
 from .methods import find_method, make_options
 
 if TYPE_CHECKING:
-    from ...models.bags.simultaneous_tasks import ConfigurationBound
+    from ...models.bags.configurations import ConfigurationBound
 
 
 _FEW, SMALL_TASKS, _MIDDLING = 12, 20, 60

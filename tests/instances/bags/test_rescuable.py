@@ -25,7 +25,7 @@ from spotbag.models.bags.core_patterns import enumerate_patterns
 from spotbag.schedules.method import Run
 from spotbag.schedules.rescue_order import rescuable
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.bags.interval_method import interval
+from spotbag.solvers.bags.interval_method import IntervalOptions, interval
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.soaks import soak, some
 from tests.helpers.tiny_core_instances import hand_instance
@@ -86,7 +86,7 @@ def test_what_is_lost_just_before_the_first_task_ends_must_fit_the_time_that_is_
     assert time.members.tolist() == [[1, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 1], [0, 0, 1, 0]]
     assert (time.from_s.tolist(), time.most_s.tolist()) == ([0, 100, 0, 100], [400, 291, 400, 291])
     # Two on each: 2 x 0.1 on either market of a, and 2 x 0.2 on spot VMs of b.
-    assert interval(question, Run()).bound == pytest.approx(0.8)
+    assert interval(question, IntervalOptions(), Run()).bound == pytest.approx(0.8)
     plan = solve(instance.replace(d_spot_s=None), "search", survive="one-type", options={"moves": 20_000}).schedule
     assert plan is not None
     assert plan.cost_usd == pytest.approx(0.8)
@@ -169,13 +169,13 @@ def test_the_interval_model_lets_each_task_end_early_enough() -> None:
     # this order only. The second of 100 s has another VM, as nothing else ends by then.
     tasks = [{"id": f"t{number}", "memory_mb": 100, "base_runtime_s": s} for number, s in enumerate((40, 100, 100))]
     question = RescuableInstance.of(bag(tasks=tasks), "type")
-    outcome = interval(question, Run())
+    outcome = interval(question, IntervalOptions(), Run())
     plan = outcome.schedule
     assert plan is not None
     assert (plan.cost_usd, outcome.bound) == (pytest.approx(0.24), pytest.approx(0.24))
     assert rescuable(plan) is not None
     one = RescuableInstance.of(bag(tasks=tasks[1:], limits={"max_spot": 1}), "type")
-    assert interval(one, Run()).bound == pytest.approx(0.1 + 0.3)
+    assert interval(one, IntervalOptions(), Run()).bound == pytest.approx(0.1 + 0.3)
 
 
 def memory_bag(seed: int) -> Instance:

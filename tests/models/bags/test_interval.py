@@ -20,12 +20,13 @@ from spotbag.instances.library import library_instance
 from spotbag.models.bags.interval import IntervalModel
 from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.schedule import Schedule
-from spotbag.solvers.bags import interval_method
-from spotbag.solvers.bags.interval_method import interval
+from spotbag.solvers.bags.interval_method import IntervalOptions, interval
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.fake_time import fake_time, solvers_take_all_their_time
 from tests.helpers.second_by_second import brute_force_objective
 from tests.helpers.soaks import some
+
+NO_FIXING = IntervalOptions(fixing="off")
 
 
 def vm_type(name: str = "a", price: float = 3.6, limit: int = 1, **fields: Any) -> dict[str, Any]:
@@ -50,9 +51,9 @@ def instance(runtimes: list[int], memory: list[int] | None = None, **fields: Any
     return Instance(**(base | fields))
 
 
-def optimum(problem: Instance, **run: Any) -> Schedule:
+def optimum(problem: Instance, options: IntervalOptions | None = None, **run: Any) -> Schedule:
     """Proved optimum, through the checker."""
-    outcome = interval(problem, Run(**run))
+    outcome = interval(problem, options or IntervalOptions(), Run(**run))
     assert outcome.schedule is not None, outcome.explanation
     assert outcome.bound == pytest.approx(outcome.schedule.objective, rel=1e-8)
     report = check(problem, outcome.schedule)
@@ -216,7 +217,7 @@ def random_problem(seed: int) -> Instance:
 def agrees_with_brute_force(seed: int) -> None:
     problem = random_problem(seed)
     best = brute_force_objective(problem)
-    outcome = interval(problem, Run(seed=seed))
+    outcome = interval(problem, NO_FIXING, Run(seed=seed))
     if outcome.schedule is None:
         assert best is None
         assert outcome.bound == math.inf
@@ -229,7 +230,7 @@ def agrees_with_brute_force(seed: int) -> None:
         assert objective <= best * (1 + 1e-9)
     if not any(offer.burstable and offer.limit for offer in problem.offers):
         assert objective == pytest.approx(best, rel=1e-9)
-    again = interval(problem, Run(seed=seed, initial=outcome.schedule))
+    again = interval(problem, IntervalOptions(), Run(seed=seed, initial=outcome.schedule))
     assert again.schedule is not None
     assert again.schedule.objective == pytest.approx(objective, rel=1e-9)
     assert again.bound == pytest.approx(objective, rel=1e-7, abs=1e-9)
@@ -246,21 +247,11 @@ def test_a_hundred_tiny_instances_agree_with_brute_force(seed: int) -> None:
     agrees_with_brute_force(seed)
 
 
-class PlainModel(IntervalModel):
-    """The model without cuts, and without an order of what is identical."""
-
-    def energy_fits_the_paid_time(self) -> None: ...
-    def cores_hold_few_long_tasks(self) -> None: ...
-    def identical_vms_are_ordered(self) -> None: ...
-    def identical_tasks_are_ordered(self) -> None: ...
-
-
 @pytest.mark.parametrize("seed", range(8))
-def test_cuts_and_symmetry_change_no_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuts_and_symmetry_change_no_optimum(seed: int) -> None:
     problem = random_problem(100 + seed)
-    full = interval(problem, Run())
-    monkeypatch.setattr(interval_method, "IntervalModel", PlainModel)
-    plain = interval(problem, Run())
+    plain = interval(problem, IntervalOptions("off", "off", "off"), Run())
+    full = interval(problem, IntervalOptions(), Run())
     assert (plain.schedule is None) == (full.schedule is None)
     if plain.schedule is not None and full.schedule is not None:
         assert full.schedule.objective == pytest.approx(plain.schedule.objective, rel=1e-9)
@@ -299,10 +290,10 @@ def test_a_model_that_is_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(
         ModelRefusal, match=r"would need 44,000 intervals for 1,100 tasks on [0-9]+ VMs; its limit is 40,000"
     ):
-        interval(problem, Run())
+        interval(problem, IntervalOptions(), Run())
     tasks = [{"id": "t", "memory_mb": 1, "base_runtime_s": 1, "count": 50_000}]
     with pytest.raises(ModelRefusal, match=r"more than 40,000 intervals for 50,000 tasks"):
-        interval(instance([], tasks=tasks, vm_types=[vm_type(limit=2000)]), Run())
+        interval(instance([], tasks=tasks, vm_types=[vm_type(limit=2000)]), IntervalOptions(), Run())
 
 
 def test_too_many_seconds_of_credits_are_refused() -> None:
@@ -314,11 +305,11 @@ def test_too_many_seconds_of_credits_are_refused() -> None:
 
 
 def test_what_cannot_be_done_is_proved_and_explained() -> None:
-    late = interval(instance([50, 50, 50], [600, 600, 600], deadline_s=120), Run())
+    late = interval(instance([50, 50, 50], [600, 600, 600], deadline_s=120), IntervalOptions(), Run())
     assert late.bound == math.inf
     assert "no plan exists" in late.explanation
     slow = burstable(credits_per_hour=0, baseline_fraction=0.2)
-    nowhere = interval(instance([30], vm_types=[vm_type(burstable=slow)]), Run())
+    nowhere = interval(instance([30], vm_types=[vm_type(burstable=slow)]), IntervalOptions(), Run())
     assert nowhere.bound == math.inf
     assert nowhere.schedule is None
 
@@ -357,7 +348,8 @@ def test_the_configuration_bound_lies_between_the_divisible_one_and_every_plan(n
     plan = solve(problem, "lpt").schedule
     assert plan is not None
     assert divisible_bound(problem).objective <= bound.objective <= plan.objective
-    assert bound.makespan_s <= plan.makespan_s
+    assert bound.makespan_s <= plan.makespan_s <= bound.latest_makespan_s(problem, plan.objective)
+    assert not bound.barred(problem, plan.objective)[problem.task_group, plan.vm_offer[plan.task_vm]].any()
     if name == "never-two":  # memory seconds alone say 0.285
         assert bound.objective > 0.413
 
@@ -398,5 +390,5 @@ def test_a_budget_is_a_row_of_the_model() -> None:
         assert plan.makespan_s == least_s
         assert plan.within_budget
     cheaper = instance([10] * 4, vm_types=types, objective={"goal": "fastest", "budget_usd": 0.0399})
-    outcome = interval(cheaper, Run())
+    outcome = interval(cheaper, IntervalOptions(), Run())
     assert outcome.bound == math.inf

@@ -19,7 +19,7 @@ from spotbag.models.bags.interval import IntervalModel
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s
 from spotbag.models.bags.task_classes import memory_is_free
 from spotbag.schedules.method import Run
-from spotbag.solvers.bags.interval_method import interval
+from spotbag.solvers.bags.interval_method import IntervalOptions, interval
 from spotbag.solvers.bags.pareto import pareto_front
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_front, exhaustive_plan
@@ -38,7 +38,7 @@ def agrees(family: str, seed: int) -> None:
     """The exact models find the best of all plans and prove it, and no bound is above it."""
     instance = tiny_state(family, seed)
     best = exhaustive_plan(instance)
-    outcome = interval(instance, Run())
+    outcome = interval(instance, IntervalOptions(), Run())
     if best is None:
         assert (outcome.schedule, outcome.bound) == (None, math.inf)
         return
