@@ -218,7 +218,11 @@ class Audit(ABC):
         return vm
 
     def _check_limits(self, event: Event, vm: VmBook, strict: bool) -> None:
-        """Count a VM; ``strict`` if the markets of the instance bind it, too."""
+        """Count a VM from its launch on, and find the limits and quotas that it exceeds.
+
+        The markets of the instance bind its plans, not what policies do during the day: for a VM of a plan
+        (``strict``), one of another market is a finding, for others it is noted once.
+        """
         market, name = vm.market, vm.type.name
         self.living[name, market] += 1
         limit = vm.type.limits.get(market)
@@ -241,14 +245,14 @@ class Audit(ABC):
                 self.notes.append(f"{market} VMs are started during the day; the instance allows none in its plans")
 
     def _weight(self, quota: QuotaRule) -> int:
-        """Count of the VMs that there are in a limit of several types."""
+        """Weight in a quota of all VMs that are launched and not terminated."""
         types = self.facts.types
         return sum(
             n * quota.counts(name, types[name].whole.vcpus, market) for (name, market), n in self.living.items() if n
         )
 
     def _over_limit(self, vm: str, over: int, message: str) -> None:
-        """There are more VMs than allowed."""
+        """Report that there are more VMs than allowed."""
         self._find("limit", vm, over, "VMs", message)
 
     def _check_ready(self, event: Event, vm: VmBook) -> bool:
@@ -278,7 +282,7 @@ class Audit(ABC):
         vm.terminate(now)
 
     def _no_longer_counts(self, vm: VmBook) -> None:
-        """Count a VM against no limit any more."""
+        """Stop counting a VM against its limits."""
         self.living[vm.type.name, vm.market] -= 1
 
     # ------------------------------------------------------------------- tasks

@@ -84,7 +84,7 @@ def rules_of(instance: Instance) -> Rules:
 def sessions_of(instance: Instance, vms: Sequence[RentedVm]) -> list[Session]:
     """Sessions of the VMs of a plan, at the prices of their offers, or of machines that have one of their own."""
     rules, boot_s = rules_of(instance), instance.boot_overhead_s
-    # A plan has VMs from when they are set up, and that is billed before.
+    # In a plan, a VM is there from when its setup ends; its bill also has the setup, and the boot where that is billed.
     new = {
         (vm_type.name, market): Session(
             rules._replace(boot_s=rules.boot_s + vm_type.setup_s),

@@ -60,7 +60,7 @@ class ExecutionAudit:
         self.living: Counter[tuple[str, str]] = Counter()
         self.began: dict[str, tuple[str, int, Fraction]] = {}  # where and when what runs has started
         self.first: dict[tuple[str, str, int], list[Fraction | None]] = {}  # first attempt at a place: start and end
-        self.last: dict[str, tuple[str, int]] = {}
+        self.last: dict[str, tuple[str, int]] = {}  # place of the last attempt of each task
         self.done_s: dict[str, Fraction] = {}
         self.counts: Counter[str] = Counter()
         self.busy_s = self.up_s = Fraction(0)
@@ -102,6 +102,7 @@ class ExecutionAudit:
     # ------------------------------------------------------------------ events
 
     def _event(self, event: dict[str, Any]) -> None:
+        """Judge the order of an event and what it says of its VM; kinds not named here end an attempt of a task."""
         now_s, kind, name = exact(event["t"]), event["event"], event["vm"]
         if now_s < self.now_s:
             message = f"{_described(event)} is recorded after what happens at {float(self.now_s):g} s"
@@ -149,7 +150,7 @@ class ExecutionAudit:
                 self._find("limit", event["vm"], there - most, "VMs", message)
 
     def _change(self, event: dict[str, Any], vm: _Vm) -> None:
-        """Follow a VM that takes tasks from now on, or takes none any more."""
+        """Judge that a VM takes tasks from now on, or none any more, and follow the time for which it is up."""
         name, ready = event["vm"], event["event"] == "ready"
         if vm.up == ready:
             self._find("state", name, 1, "VMs", f"{_described(event)}: it {'is up' if vm.up else 'is not up'}")
@@ -170,6 +171,7 @@ class ExecutionAudit:
         self.living[vm.type.name, vm.market] -= 1
 
     def _start(self, event: dict[str, Any], vm: _Vm) -> None:
+        """Judge the start of an attempt of a task: its VM and core, and the cores and memory that are taken then."""
         task, core, name = event["task"], event["core"], event["vm"]
         if task not in self.facts.tasks:
             self._find("placement", task, 1, "tasks", f"{_described(event)}: no such task")
@@ -199,7 +201,7 @@ class ExecutionAudit:
             self._find("memory", name, over / 1024, "MB", f"{_described(event)}: its tasks need too much memory")
 
     def _stop(self, event: dict[str, Any], vm: _Vm) -> None:
-        """Follow the end of an attempt."""
+        """Judge the end of an attempt of a task, and count it by its kind."""
         task, core, name, kind = event["task"], event["core"], event["vm"], event["event"]
         if vm.running.get(core) != task or self.began.get(task, ("", -1, 0))[:2] != (name, core):
             self._find("state", task, 1, "tasks", f"{_described(event)}: it does not run there")

@@ -341,7 +341,8 @@ class _Checker:
         if bag.dates_s is not None:
             release_s, due_s = bag.dates_s[:, self.entry]
             doubtful |= ((start < release_s) & ~stays) | (end > due_s)
-        # What is said of a task on a VM; where one of the two is unknown, the last entry stands for it, and is not.
+        # Rules of a task on a VM apply only where both are known: the last entry of each array stands for unknown ones,
+        # and means nothing.
         judged = (self.entry >= 0) & vms.of_known_type[vm]
         wrong = (plan.task_core >= vms.vcpus[vm]) | self.counted
         wrong |= (mode > 0) & ~vms.burstable[vm]
@@ -541,7 +542,7 @@ class _Checker:
         return self.durations[key]
 
     def _work_out_duration(self, task: Task, vm_type: VmType, market: Market, mode: str | None) -> int | None:
-        """Run time, checkpoints on spot, baseline, each as the decimal numbers of the file say."""
+        """Seconds for which a task occupies a core, in exact arithmetic on the decimal numbers of the file."""
         seconds = exact_run_time_s(task, vm_type)
         if seconds is None or (task.markets is not None and market not in task.markets):
             return None
@@ -549,7 +550,7 @@ class _Checker:
         rules = self.instance.checkpoint
         if market == "spot" and rules is not None:
             interval, dump = exact_interval_and_dump_s(rules, task.memory_mb)
-            # One checkpoint after every interval of work, none at the end.
+            # One checkpoint after every interval of work, but none at the end, where there is nothing left to save.
             total += (rounded_up(seconds / interval) - 1) * dump
         if mode == "baseline" and vm_type.burstable is not None:
             total /= exact(vm_type.burstable.baseline_fraction)

@@ -264,7 +264,7 @@ class Vms:
 
 
 class RowsByVm:
-    """Rows of a plan that are of tasks and VMs that are known, by VM, core and start.
+    """Rows of a plan whose tasks and VMs are known, sorted by VM, core and start.
 
     Attributes
     ----------
@@ -306,15 +306,27 @@ class RowsByVm:
         return np.bincount(self.vm[first], weights=largest, minlength=len(self.count)).astype(float)
 
     def overfull(self, among: BoolArray, need_kb: IntArray, size_kb: IntArray) -> BoolArray:
-        """VMs among some that need more memory than they have at some moment."""
+        """Mask of the VMs among some whose tasks may need more memory than the VM has, at some moment.
+
+        Where a sum may be beyond 64 bits, none is ruled out: the checker then looks at each in exact arithmetic.
+
+        Parameters
+        ----------
+        among : array of bool, shape (n_vms,)
+            The VMs that are asked about.
+        need_kb : array of int, shape (n_rows,)
+            Memory that the task of each row needs.
+        size_kb : array of int, shape (n_vms,)
+            Memory of each VM.
+        """
         mine = np.flatnonzero(among[self.vm])
-        if float(need_kb[mine].sum(dtype=float)) > 2**62:  # the sum could be beyond 64 bits
+        if float(need_kb[mine].sum(dtype=float)) > 2**62:
             return among
         vm = np.tile(self.vm[mine], 2)
         change = np.concatenate([need_kb[mine], -need_kb[mine]])
         moment = np.concatenate([self.start_s[mine], self.task_end_s[mine]])
         order = np.lexsort((change, moment, vm))  # at equal times, what ends frees its memory first
-        used_kb = np.cumsum(change[order])  # what a VM uses is freed before the next one begins
+        used_kb = np.cumsum(change[order])  # one sum for all VMs: the changes of each add up to 0
         found = np.zeros(len(self.count), dtype=bool)
         found[vm[order][used_kb > size_kb[vm[order]]]] = True
         return found

@@ -212,7 +212,7 @@ class PlanAudit(SecondsAudit):
             self._find("limit", vm.name, 1, "VMs", message)
 
     def _launch_planned(self, event: Event, vm: VmBook, table: Timetable) -> None:
-        """Judge the request of a VM of the plan, due at the start and in its turn; give it the tasks of the plan."""
+        """Judge the request of a VM of the plan, due at second 0, in the order of the plan; note its planned tasks."""
         plan, now = self.planned[vm.name], event["t"]
         if now:
             self._find("plan", vm.name, now, "s", f"{described(event)}: VMs of the plan are requested at the start")
@@ -226,7 +226,7 @@ class PlanAudit(SecondsAudit):
             message = f"{described(event)} of type {vm.type.name} {vm.market}; in the plan it is {plan.type.name}"
             self._find("plan", vm.name, 1, "VMs", f"{message} {plan.market}")
         for slot in plan.slots:
-            if slot.core < vm.type.vcpus:
+            if slot.core < vm.type.vcpus:  # a VM of another type, found above, may have fewer cores
                 table.plan(slot)
             vm.tasks.add(slot.task)
 

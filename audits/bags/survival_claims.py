@@ -217,8 +217,13 @@ class _Stored:
         return vm.ready_s - self.boot_s
 
     def _limits(self) -> Iterator[Violation]:
-        """Count VMs whenever new ones are requested: those of the plan, and of the rescue."""
+        """Find limits and quotas that the rescue exceeds.
+
+        The VMs on demand, of the plan and of the rescue, are counted whenever new ones are requested: at no other time
+        are there more.
+        """
         losses = self.losses
+        # A VM of the plan may end later in the rescue, which puts tasks on it.
         own_end_s = {self.numbers[vm.id]: vm.end_s for vm in self.vms.values() if not vm.new and vm.id in self.numbers}
         new = [vm for vm in self.vms.values() if vm.new]
         for at_s in sorted({self._requested_s(vm) for vm in new}):
@@ -231,7 +236,7 @@ class _Stored:
             counts.update(rented)
             for found in losses.types:
                 count, over = counts[found.name], counts[found.name] - found.limit
-                if over > 0 and rented[found.name]:  # machines may be more than a limit: that is no fault of the rescue
+                if over > 0 and rented[found.name]:  # else machines exceed it already, without the rescue
                     message = f"{count} {found.name} on demand at {at_s:,} s, {over} over the limit of {found.limit}"
                     yield Violation("rescue-limit", found.name, over, "VMs", message)
             for quota in losses.quotas:

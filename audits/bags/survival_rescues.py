@@ -191,7 +191,11 @@ def filled(
 def _places(
     types: Sequence[RescueType], fleet: AvailableVms, order: Sequence[int], own_first: bool
 ) -> Iterator[TakeoverVm]:
-    """Offer VMs one after the other; a type is left once one of its VMs stays empty."""
+    """Yield empty VMs, each to be filled before the next one is asked for.
+
+    A new VM counts as rented if it has got tasks. If it has got none, no waiting task can end in time on one of its
+    type, and the next type is tried.
+    """
     if own_first:
         yield from (_place(types, own.type, own, fleet.ready_s) for own in fleet.own)
     rented: Counter[int] = Counter()

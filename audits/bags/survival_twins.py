@@ -48,7 +48,7 @@ class Twins:
         return self._longest_s[key]
 
     def _late_moments(self, row: int) -> int:
-        """Number of checkpoints of a task, the last ones, one of which has the longest loss.
+        """Number of checkpoints at the end of a task one of which has the longest loss.
 
         From one checkpoint to the next, the loss grows by what passes less what is saved, but that both are rounded up:
         so an earlier one is longer by less than two seconds. If both are whole and equal, all are the same.
@@ -65,7 +65,8 @@ class Twins:
         places = list(zip(plan.task_vm[rows].tolist(), plan.task_core[rows].tolist(), strict=True))
         for place, end_s in zip(places, plan.task_end_s[rows].tolist(), strict=True):
             cores[place] = max(cores.get(place, 0), end_s)
-        # What has its first core in common is done in one slot, if there are enough of them.
+        # The twin runs the tasks of a first core one after the other in a slot. So a loss makes late only what follows
+        # on that core, unless memory or cores may bind, or slots are fewer than first cores: then, all of the VM.
         used = Counter(vm for vm, _ in cores)
         types = {vm: losses.types[losses.type_number[losses.market_type[vm][0]]] for vm in used}
         waits = {vm for vm, found in types.items() if found.may_bind or used[vm] > found.slots}
