@@ -88,12 +88,12 @@ class Replay(EventLoop[DayOutcome]):
         await_start(state)
 
     def copy(self) -> Replay:
-        """Return a replay that goes on from here on its own; what never changes is shared."""
+        """Return a copy that goes on from here on its own; what never changes is shared."""
         twin = Replay.__new__(Replay)
         twin.__dict__.update(self.__dict__)
         state = self.state
         twin.state = state.copy()
-        # What the policy remembers of this replay, it remembers of the twin.
+        # References of the policy to this replay become references to its copy; what never changes is not copied.
         shared = (state.plan, state.instance, state.work)
         memo: dict[int, object] = {id(state): twin.state}
         memo |= {id(part): part for part in shared}

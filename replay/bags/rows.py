@@ -591,7 +591,8 @@ class Rows:
     rescuer_offers: list[int] = _of("rescuers")
     rescuer_free_s: list[int] = _of("rescuer_cores")
     rescuer_kb: list[int] = _of("rescuer_cores")
-    # Lists of VMs, some with an epoch or a kind beside, of this moment; then those that last, and room to work in.
+    # Lists of VMs for questions to the policy at the end of this moment (with the epoch in which they were listed: by
+    # then, an earlier answer may have ended it); lists that last; and room to work in.
     idle_now: list[int] = _of("vms")
     back_now: list[int] = _of("vms")
     noticed_now: list[int] = _of("vms")
@@ -714,7 +715,7 @@ class Rows:
     n_groups_now: int = 0
     stamp: int = 0
     over: int = 0
-    # What has happened at this moment, for the policy to be asked about.
+    # Lengths of the lists of this moment: the policy is asked only when all events of the moment have been handled.
     n_idle: int = 0
     n_back: int = 0
     n_noticed: int = 0

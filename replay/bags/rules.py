@@ -78,10 +78,10 @@ def checkpoints_of_work(r: Rows, group: int, offer: int, work_s: float) -> int:
 
 
 def duration_of(r: Rows, group: int, offer: int, mode: int, saved: float) -> int:
-    """Seconds for which a task of a group occupies a core of an offer from where it is saved; `NEVER` if it cannot run.
+    """Seconds for which the rest of a task of a group occupies a core of an offer; `NEVER` if it cannot run there.
 
-    What is left is that much less work wherever it goes on: a type that is faster for the whole task is as much faster
-    for the rest.
+    ``saved`` is a fraction of the task, not seconds, since the rest may be done on another type: one that is faster for
+    the whole task is as much faster for the rest.
     """
     row = r.durations[group][offer]
     whole_task = row.full_s if mode == FULL_SPEED else row.baseline_s
@@ -498,7 +498,11 @@ def planned_start(r: Rows, vm: VmRow, core: int, time_s: int) -> bool:
 
 
 def finish(r: Rows, vm: VmRow, core: int) -> None:
-    """End the task of a core, and start the next; list the task if the policy wants that, and a VM without tasks."""
+    """End the task of a core, and start the next one there.
+
+    The policy is asked later about what is listed here: the task, if it has an answer to finished ones, and the VM, if
+    that was its last task.
+    """
     slot = r.cores[vm.index][core]
     task = slot.running
     run = r.tasks[task]
@@ -508,7 +512,7 @@ def finish(r: Rows, vm: VmRow, core: int) -> None:
     run.vm, run.ended_on = NONE, vm.index
     vm.n_left -= 1
     vm.changes += 1
-    vm.longest_known = 0
+    vm.longest_known = 0  # it may have been the longest
     r.unfinished -= 1
     r.last_finish_s = r.now_s
     r.events_handled += 1
@@ -564,7 +568,16 @@ def put_behind(r: Rows, vm: VmRow, core: int) -> int:
 
 
 def slow_down_late(r: Rows, vm: VmRow, tasks: list[int], n: int) -> None:
-    """If a start has passed, let all that waits go on at the baseline, once what runs at full speed has ended."""
+    """Move the tasks that wait on a burstable VM to the baseline, if the planned start of one has passed.
+
+    Credits were planned for the starts as they were, and may be too few for others; the baseline needs none. The tasks
+    start once those that run at full speed have ended.
+
+    Parameters
+    ----------
+    tasks, n : list of int and int
+        The tasks that wait, in order: the first ``n`` of the list.
+    """
     late, from_s = False, earliest_uptime(r, vm)
     for k in range(n):
         late = late or r.tasks[tasks[k]].start_s < from_s
@@ -802,7 +815,7 @@ def get_ready(r: Rows, vm: VmRow) -> bool:
 
 
 def await_age(r: Rows, vm: VmRow) -> None:
-    """Await the age at which the day takes a VM away that is ready for the first time, if it says so."""
+    """Await the age at which the day interrupts a VM, which is ready for the first time; nothing if it gives none."""
     vm_type, number, low, high = r.offers[vm.offer_index].type, 1, 0, r.n_aged
     k = r.types[vm_type].first
     while k != vm.index:
@@ -821,7 +834,7 @@ def await_age(r: Rows, vm: VmRow) -> None:
 
 
 def give_notice(r: Rows, vm: VmRow, kind: int, notice_s: int, of_type: int) -> bool:
-    """Let a VM drain; False if it drains already and is not interrupted earlier than it knows."""
+    """Let a VM drain until its interruption; False if it has notice of one that is no later."""
     until_s = r.now_s + notice_s
     if vm.gone_s != NONE and vm.gone_s <= until_s:
         return False
@@ -836,7 +849,7 @@ def give_notice(r: Rows, vm: VmRow, kind: int, notice_s: int, of_type: int) -> b
 
 
 def interrupt(r: Rows, vm: VmRow) -> None:
-    """Take a VM away that runs."""
+    """Take a running VM away: hibernate, stop or terminate it, as its interruption says."""
     kind, of_type = vm.interrupted_by, vm.drains_of_type
     vm.halted_at_s = r.now_s
     end_session(r, vm, 1)
@@ -858,6 +871,7 @@ def interrupt(r: Rows, vm: VmRow) -> None:
         r.reclaims += 1
         give_back(r, vm)
     note(r, what, vm.index, NONE, NONE, 0, 0, 0.0)
+    # The type may have got room again while the VM drained: then the event that brings others back has passed it by.
     if vm.state != TERMINATED and of_type and room_of(r, r.offers[vm.offer_index].type) > 0:
         push(r, r.now_s, RECALL, vm.index, 0, vm.epoch)
 

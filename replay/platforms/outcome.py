@@ -190,7 +190,7 @@ def platform_trace(state: PlatformState, outcome: PlatformOutcome, job_set: JobS
     state : PlatformState
         That of the replay.
     outcome : PlatformOutcome
-        What it came to.
+        That of the replay.
     job_set : JobSet, optional
         Which jobs were drawn for the platform by the seed; none if they are its own.
     """
@@ -226,7 +226,7 @@ class ResourceUse:
     jobs, late_jobs : int
         Jobs that ran there; those of them that ended after their deadline.
     work_processor_minutes : int
-        What these jobs are together.
+        Size of these jobs together.
     available_processor_minutes : int
         Of a cluster, all from the minute of the first arrival until the last job of the platform has ended; of a
         cloud, those that were paid.
@@ -269,6 +269,7 @@ def resource_use(platform: Platform, outcome: PlatformOutcome) -> list[ResourceU
 
 
 def _use(resource: Resource, size: dict[str, int], outcome: PlatformOutcome, first_slot: int) -> ResourceUse:
+    """Return the use of a resource, by the sizes of jobs (processor-minutes) and the slot of the first arrival."""
     jobs = [job for job in outcome.jobs if job.resource == resource.id]
     machines = [machine for machine in outcome.machines if machine.resource == resource.id]
     vm_hours = sum(machine.hours for machine in machines)

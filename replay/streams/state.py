@@ -177,7 +177,7 @@ class StreamState(EventQueue[ExactSeconds]):
         """Ids of the tasks that are not finished, in the order of the stream."""
         return [self._task_ids[task] for task, place in enumerate(self._place) if place != FINISHED]
 
-    # ------------------------------------------------ what a policy may ask for
+    # --------------------------------------------------- questions of policies
 
     def paid_until_s(self, vm: StreamVm, time_s: ExactSeconds) -> ExactSeconds:
         """End of the last block that is paid if the VM runs until a time; at least one block is."""

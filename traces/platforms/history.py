@@ -151,7 +151,7 @@ def read_platform_history(platform: Platform, trace: Trace) -> PlatformHistory:
 
 
 class _Reader:
-    """Walks through the events once."""
+    """A history in the making, from one walk through the events."""
 
     def __init__(self, platform: Platform, trace: Trace) -> None:
         self.trace = trace
@@ -178,6 +178,7 @@ class _Reader:
         return PlatformHistory(self.resources, self.spans, self.moves, max(self.end_s, last_s))
 
     def _take(self, event: Mapping[str, Any]) -> None:
+        """Note what an event changes; a displaced job moves only when a later event places it anew."""
         kind, time_s = event["event"], event["t"]
         if kind in ("place", "stay"):
             self._place(self.job_of[event["job"]], self.resource_of[event["resource"]], time_s)

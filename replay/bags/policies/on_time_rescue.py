@@ -365,7 +365,7 @@ def first_usd_per_s(r: Rows, offer: int) -> float:
     return r.offers[offer].usd_per_hour / SECONDS_PER_HOUR / r.offers[offer].vcpus
 
 
-# ------------------------------------------------------------------ the one that is kept
+# -------------------------------------------------------------- the rescue that is kept
 
 
 def keep(r: Rows, due_s: int) -> None:
