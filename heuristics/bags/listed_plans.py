@@ -77,9 +77,10 @@ def _one_by_one(
     check_limit: Callable[[], None],
     bursts: bool = False,
 ) -> Schedule | None:
-    """Place open tasks in an order where a value of VM, end and makespan before is least: the first VM of several.
+    """Place open tasks one by one, each on the VM with the least value; None if one finds no place in time.
 
-    New VMs come after others, in the order of the offers.
+    The value is one of the VM, the end of the task there, and the makespan before. Of several VMs with the least one,
+    the first is taken: machines, then VMs that have tasks already, then new ones in the order of the offers.
     """
     last_s = int(instance.running_end_s.max(initial=0))
     if (instance.running_end_s > instance.due_s[instance.task_group[instance.running.task]]).any():

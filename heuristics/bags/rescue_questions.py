@@ -286,20 +286,22 @@ class Questions:
     def survey(
         self, down: BoolArray, since: int, until: int, patience: int, *, cheap: bool, at_once: bool, budget: int
     ) -> Survey:
-        """Find a rescue for each moment from a second on; one serves later moments too, as long as it can wait.
+        """Find rescues for the loss of VM types at any second from ``since`` to ``until``.
+
+        A rescue serves later seconds, too, as long as it still ends by the deadline if it waits until then.
 
         Parameters
         ----------
         down : array of bool, shape (n_types,)
             The types that go down.
         since, until : int
-            First and last second that matter.
+            First and last second at which they may.
         patience : int
-            Seconds by which it should be possible to carry a rescue out later.
+            Seconds that a rescue should be able to wait: the longer, the fewer rescues, and the dearer.
         cheap, at_once : bool
-            Whether its cost matters; whether only a rescue for the first second itself is asked for.
+            Whether the rescues should cost little; whether one for second ``since`` is enough.
         budget : int
-            Work to be done at most, in places that are looked at.
+            Most work that may be done, as the number of places that are looked at.
         """
         span = {"since": since, "until": until, "patience": patience, "budget": budget}
         asked = self._ask(asked=SURVEY, down=down, cheap=cheap, at_once=at_once, **span)
@@ -622,7 +624,7 @@ def _transformed(seconds: IntArray, window_s: int, k: int) -> IntArray:
 
 
 class Twins:
-    """The rule of twins: see `certify`."""
+    """The rule of twins: each spot VM has one on demand, of its type, that goes on with what it loses (`certify`)."""
 
     def __init__(self, schedule: Schedule) -> None:
         instance = schedule.instance
@@ -634,7 +636,7 @@ class Twins:
         loss = _longest_loss_s(schedule)
         core = np.concatenate([[0], np.cumsum(schedule.vm_vcpus)])[schedule.task_vm] + schedule.task_core
         binds = ~instance.memory_never_binds[[offer.type_index for offer in self._offers]][schedule.task_vm]
-        # Tasks move together: those of a core, or of a VM where memory may bind.
+        # A task that is late on a twin delays those after it on its core; where memory may bind, all of the VM.
         unit = np.where(binds, len(core) + int(schedule.vm_vcpus.sum()) + schedule.task_vm, core)
         on_spot = instance.offer_is_spot[schedule.vm_offer][schedule.task_vm]
         units, place = np.unique(unit[on_spot], return_inverse=True)

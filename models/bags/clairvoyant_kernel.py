@@ -213,7 +213,8 @@ def _least(task: _Task, price: FloatArray, written: IntArray, branch: IntArray, 
             least_s[:] = task.used_s
         if task.dump_s == 0.0:  # the last run is like all others
             break
-    # Then all other numbers of checkpoints, by branch and bound, for each place of the last run.
+    # Those ways are only a good start: another number of checkpoints may be cheaper. All of them are searched, for each
+    # place of the last run.
     for last in range(len(written) if counted else 0):
         if task.column[last] == _NONE:
             continue

@@ -169,7 +169,7 @@ class Place:
 
 
 class Choices:
-    """Limits of what tasks may take, as far as they are known before any variable is made.
+    """VMs and modes that tasks may take, and their latest end, as known before any variable is made.
 
     Parameters
     ----------
@@ -201,17 +201,18 @@ class Choices:
         self.instance = instance
         self.zero_s = time_zero_s(instance)
         latest_s, barred = instance.deadline_s, np.zeros((len(instance.tasks), len(instance.offers)), dtype=bool)
+        # A plan as good as the start ends early enough, and puts no task where that alone would cost too much.
         if bound is not None and start is not None and switches.fixing:
             latest_s = bound.latest_makespan_s(instance, start.objective)
             barred = bound.barred(instance, start.objective)
         self.last_s = latest_s - self.zero_s
         self._at_most = math.inf if start is None or not switches.fixing else start.objective
         ready_s = instance.ready_s.tolist()
-        rented = usable_offers(instance)
+        offers = usable_offers(instance)
         paid_s, opening_usd = instance.rents.paid_s.tolist(), instance.rents.opening_usd.tolist()
         self.kinds = [
             self._kind(offer, (), ready_s[k], latest_s, ~barred[:, k], paid_s[k], opening_usd[k])
-            for k, offer in ((offer.index, offer) for offer in rented)
+            for k, offer in ((offer.index, offer) for offer in offers)
         ]
         self.kinds += self._machines(latest_s)
         self._refuse_too_many_places()

@@ -118,8 +118,8 @@ class TimeIndexedModel:
     def set_start(self, schedule: Schedule) -> bool:
         """Give all variables the values of a plan, for solvers that start from one.
 
-        The tasks of each VM keep their order and are timed anew on the grid. Where the model knows baseline mode
-        only, so they run.
+        The tasks of each VM keep their order and are timed anew on the grid. On burstable VMs they run at the baseline,
+        the only mode that the model has for them.
 
         Parameters
         ----------
@@ -145,10 +145,10 @@ class TimeIndexedModel:
             if placed is None:
                 return False
             timed[offer].append(placed)
-        ones: list[tuple[int, int, int, int]] = []
+        ones: list[tuple[int, int, int, int]] = []  # indices of the start variables that are 1
         ends = [0] * len(self.vms)
         for offer, plans in timed.items():
-            plans.sort(key=lambda plan: -plan[0])
+            plans.sort(key=lambda plan: -plan[0])  # as the model orders identical VMs: the last end first
             for vm, (end, starts) in enumerate(plans, first_of_offer[offer]):
                 if vm >= len(self.vms) or self.vms[vm].offer.index != offer:
                     return False
@@ -158,7 +158,7 @@ class TimeIndexedModel:
         return True
 
     def _timed_on_grid(self, vm: ModelVm, tasks: list[int]) -> tuple[int, list[tuple[int, int, int]]] | None:
-        """End of a VM that runs tasks in this order, and task, core and period of each start; None if it is too late.
+        """End of a VM that runs tasks in this order, and task, core and period of each start; None if it ends too late.
 
         As printed, a task holds its core and memory for one period more, and the first period is 1.
         """

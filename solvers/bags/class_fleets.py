@@ -23,7 +23,7 @@ FIRST_SLACK = 5e-5
 """First slack that is searched, relative to the bound."""
 
 MORE_SLACK = 3.0
-"""By how much the slack grows if nothing was found within it."""
+"""Factor by which the slack grows if nothing was found within it."""
 
 _PAIRS_AT_ONCE = TABLE_BYTES // 256
 """Pairs of a state and a VM whose sums are worked out at once: some thirty numbers each, with all that is between."""
@@ -113,7 +113,11 @@ class FleetSearch:
         return Prices(of_counts, gain, float(of_counts @ self._most) - total), gradient
 
     def best_prices(self, latest_s: int) -> Prices | None:
-        """Prices with about the best bound of the cost of plans that end by a moment; None if there is no such plan."""
+        """Prices with about the best bound of the cost of plans that end by a moment; None if there is no such plan.
+
+        The bound is concave in the prices: what tasks are worth, less what VMs of limited groups are, is linear
+        (``worth``); what VMs gain at these prices is evaluated with a gradient (``gains``).
+        """
         rows = self._rows_by(latest_s)
         worst = self.worst_cost(latest_s)
         worth = LinearRows(np.zeros(1), (self._signs * self._most).astype(float)[None, :])
@@ -123,7 +127,10 @@ class FleetSearch:
             prices, gradient = self._prices_of(multipliers, rows, pay=True)
             return prices.bound - float(prices.of_counts @ self._most), gradient
 
+        # No plan costs more than all VMs until then: a bound above that (and rounding) proves that there is none.
         most = worst * (1 + 1e-6)
+        # A VM for a single task costs about ``latest_s`` at most, so the task is worth no more unless limits bind,
+        # which can raise prices beyond all costs. So the box of prices grows where they are at its end.
         found = maximise_in_boxes(gains, worth, unlimited, 10.0 * latest_s, 1e6 * (1 + worst), enough=most)
         return None if found.value > most else self._prices_of(found.theta, rows, pay=True)[0]
 
@@ -292,10 +299,10 @@ class FleetSearch:
                     return None
             slack *= MORE_SLACK
 
-    # -------------------------------------------------------------- read back
+    # ------------------------------------------------------- plans of fleets
 
     def makespan_s(self, fleet: Fleet) -> int:
-        """Last end, from ready."""
+        """Seconds from when VMs are ready until the last VM of a fleet ends."""
         return max(int(self._vm_tables[k].end_s[row]) for k, row in fleet.vms)
 
     def schedule(self, fleet: Fleet) -> Schedule:

@@ -310,26 +310,28 @@ _CHECKPOINT_S, _MOST_OVERHEAD = 10.0, 0.2
 
 
 def spot_with(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: float) -> tuple[SpotWith, ...]:
-    """Return changes of an instance with which plans that survive have spot VMs, the first of each kind that is proved.
+    """Return changes of an instance with which spot VMs pay although the plan must survive their loss.
 
-    Proved is it by a plan that survives, and a bound of plans without spot VMs that is above its objective.
+    Of later deadlines, of more frequent checkpoints and of weaker levels, the smallest change that is tried and proved
+    is returned. The proof is a surviving plan with spot VMs whose objective is below a bound of all plans without them.
 
     Parameters
     ----------
     attempts : Attempts
         The method.
     given : Instance
-        As it is given; the plan that survives has no spot VMs.
+        The instance, whose best surviving plan has no spot VMs.
     level : {"one-type", "one-pool", "blackout", "each"}
-        What is survived.
+        What the plan survives.
     bound : float
-        Proven bound of plans that survive.
+        Proven bound of the objective of surviving plans.
     """
+    # With each of these deadlines, more tasks may be on spot VMs. To try them all would take too long.
     needed_s = RescuableInstance.of(with_d_spot(given), "market").least_deadline_s
     needed_s = needed_s[(needed_s > given.deadline_s) & (needed_s < NEVER)]
     quantiles = np.unique(np.quantile(needed_s, (0, 0.5, 1), method="lower")) if len(needed_s) else needed_s
     weaker = SURVIVAL_LEVELS[: SURVIVAL_LEVELS.index(level)]
-    kinds: list[list[dict[str, Any]]] = [
+    kinds: list[list[dict[str, Any]]] = [  # of each kind, the smallest change first
         [{"deadline_s": deadline_s} for deadline_s in quantiles.tolist()],
         [{"checkpoint": checkpoint} for checkpoint in _checkpoints(given)],
         [{"level": less} for less in reversed(weaker)],
@@ -337,11 +339,15 @@ def spot_with(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: 
     proved = []
     for changes in kinds:
         for change in changes:
-            asked, less = given.replace(**change) if change.keys() != {"level"} else given, change.get("level", level)
+            changed = given.replace(**change) if change.keys() != {"level"} else given
+            survived = change.get("level", level)
+            # Plans without spot VMs survive all levels and take no checkpoints: a bound of them holds, too, if the
+            # deadline is the same.
+            bound_without = -math.inf if "deadline_s" in change else bound
             plan = None
             share_s = share_of_time(BUDGET.half)
             with suppress(LimitReached), within(BUDGET.least_s if share_s is None else share_s):
-                plan = _proved_spot_plan(attempts, asked, less, -math.inf if "deadline_s" in change else bound)
+                plan = _proved_spot_plan(attempts, changed, survived, bound_without)
             if plan is not None:
                 proved.append(SpotWith(**change, cost_usd=plan.cost_usd))
                 break
@@ -349,7 +355,7 @@ def spot_with(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: 
 
 
 def _checkpoints(given: Instance) -> Iterator[Checkpoints]:
-    """Rarer checkpoints first: those of the instance, more often; or of a size, after halves of the longest task."""
+    """Checkpoints that are more frequent than those of the instance, the rarest first; others where it takes none."""
     own = given.checkpoint
     run_s = float(np.where(given.runtime_s < NEVER, given.runtime_s, 0).max(initial=0))
     least = _CHECKPOINT_S / max(run_s, 1.0) if own is None else own.overhead_fraction

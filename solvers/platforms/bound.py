@@ -108,7 +108,7 @@ class _Groups:
 
 
 class _Flow:
-    """The linear programme.
+    """The linear programme in which work flows from groups of jobs to tiers of clusters and to the cloud.
 
     Rows: work of groups, processor-minutes of tiers in periods, caps. Columns: cells of clusters, cells of the cloud,
     what exceeds the caps.
@@ -162,18 +162,24 @@ class _Flow:
         }
 
     def solve(self) -> FluidPrices | None:
-        """Solve the programme; None if the solver has no optimum in time."""
+        """Return the prices that are the duals of the programme; None if the solver has no optimum in time.
+
+        Its periods are longer than the slots for which prices are needed. So there are two choices, of which any may
+        give the better bound: the price of a period in all its slots, or straight lines between the middles of periods.
+        """
         try:
             programme = self._programme()
             if not programme.solve():
                 return None
         except LimitReached:
             return None
+        # The last columns are what exceeds the caps; rows are of groups, of tiers in periods, of caps.
         excess = programme.values[len(self.charges[self.metric]) :]
         with np.errstate(all="ignore"):
             duals = np.maximum(-programme.duals, 0.0) * self.scales[self.metric]
         of_caps = duals[self.first_cap :]
         worth = {name: float(dual) / self.scales[name] for name, dual in zip(self.capped, of_caps, strict=True)}
+        # The last period is open: its processors have no limit, and no price.
         of_periods = duals[self.n_groups : self.first_cap].reshape(self.n_tiers, self.n_periods)[:, :-1] / self.unit
         starts, cuts = self.fluid.starts, self.cuts
         steps = np.repeat(of_periods, np.diff(cuts), axis=1)
