@@ -113,7 +113,7 @@ class RunningTasks(NamedTuple):
 
 
 class RescueTime(NamedTuple):
-    """The time that there is on demand to do again what is lost, and what takes of it.
+    """Limits of the on-demand time in which lost tasks are done again: how much there is, and what takes of it.
 
     Attributes
     ----------

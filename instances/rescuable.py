@@ -14,11 +14,11 @@ from .group_limits import limits_of, most_within
 from .instance import Instance, RescueTime
 
 LOST_AT_ONCE: Mapping[str, Literal["pool", "type"]] = {"one-pool": "pool", "one-type": "type"}
-"""What is lost at one moment at some levels; at the others, all that is on spot VMs."""
+"""What is lost at one moment at some levels; at the others, everything on spot VMs."""
 _OF_LATEST = {"duration_s", "sustained_s", "latest_end_s", "rescue_time"}
-"""What follows from the latest ends of tasks."""
+"""Properties that follow from the latest ends of tasks."""
 _MOMENTS = 4
-"""Moments after the first second at which what is lost is looked at, of each set of offers."""
+"""Most moments after the first second for which `rescue_time` has a limit, of each set of offers."""
 
 
 class RescuableInstance(Instance):
@@ -109,7 +109,13 @@ class RescuableInstance(Instance):
 
     @cached_property
     def rescue_time(self) -> RescueTime | None:
-        """The time that there is on demand; None where it is enough for whatever is lost, and from a state."""
+        """Core seconds on demand that limit what may be lost at once; None where all could be lost, and from a state.
+
+        A linear limit for each set of offers that go down at one moment, and for some moments t of loss: what is then
+        lost as a whole fits into the cores that may be rented, from t and the overhead on until the deadline. All
+        tasks of the set are lost as a whole as long as none can have ended or written a checkpoint. In the first
+        second, the plan's own tasks on demand take from the same cores; later, how much of them is left is not known.
+        """
         if self.machines:
             return None
         spot, own = self.offer_is_spot, ~self.offer_is_spot & ~self.offer_is_burstable
@@ -124,13 +130,16 @@ class RescuableInstance(Instance):
         cores, left_s = self._most_cores_on_demand(), max(self.rescued_by_s - self.boot_overhead_s, 0)
         sets: list[tuple[BoolArray, int, int]] = []
         for lost in self._lost_at_once():
+            # Where all tasks of the bag fit, the limit never binds, and only makes models larger.
             if self.rescue_share * cores * left_s < int(least_s @ self.group_size):
                 sets.append((lost | own, 0, cores * left_s))
+            # Work that may be lost as a whole at a moment or later: the limit can bind where it exceeds the time left.
             longest_s = whole_s[:, lost].max(axis=1, initial=0)
             moments, group_moment = np.unique(longest_s, return_inverse=True)
             work_s = np.bincount(group_moment, least_s * self.group_size)[::-1].cumsum()[::-1]
             most_s = cores * np.maximum(left_s - moments + 1 - ready_s, 0)
             short = np.flatnonzero((moments > 0) & (self.rescue_share * most_s < work_s))
+            # A few moments, evenly apart: each is another row of every model, and neighbours say nearly the same.
             chosen = short[np.unique(np.linspace(0, len(short) - 1, _MOMENTS).astype(int))] if len(short) else short
             sets += [(lost, int(moments[at]), int(most_s[at])) for at in chosen.tolist()]
         if not sets:

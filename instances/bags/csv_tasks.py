@@ -363,6 +363,10 @@ class _Reader(TableRows):
         return value or None
 
     def _seconds(self, column: TableColumn, cell: str) -> float | None:
+        """Return the seconds in a cell, by its own unit or else that of the column; None if it stands for nothing.
+
+        The first clock of two parts in a column is noted for a warning: others may read it as hours and minutes.
+        """
         if cell.upper() in self._known.nothing:
             return None
         factor = column.factor or self._time_unit

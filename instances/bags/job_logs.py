@@ -179,27 +179,30 @@ def _cells_of_grid(line: str) -> list[str]:
 
 
 class _Log:
-    """Counts the jobs that are taken by run time and memory, and what becomes of the others."""
+    """Jobs of a log that are taken, counted by run time, memory and cores; and counts of the others, for warnings."""
 
     def __init__(self, kind: LogFormat, wanted: JobFilter, memory_mb: float | None, source: str) -> None:
         self.kind = kind
         self.wanted = wanted
         self.source = source
         self.groups: dict[tuple[float, float, int], tuple[int, str, int]] = {}
-        """Run time (s) and memory (KB, or -1) to line and id of the first job, and number of tasks."""
+        """Run time (s), memory (KB) and cores to line and id of the first job, and number of tasks."""
         self._memory_kb = None if memory_mb is None else memory_mb * KB_PER_MB
         self._issues: list[Issue] = []
         self._jobs = self._tasks = 0
         self._other: dict[str, int] = {}
         self._several = self._split = self._without_memory = self._without_cores = 0
+        """Jobs of several cores, those of them that become as many tasks, and jobs without memory or cores."""
         self._first_without_memory = 0
+        """Line of the first job without memory."""
         self._width = 0
+        """Columns of the line before; 0 before the first line."""
         seconds, kb = _numbers(most=MAX_SECONDS), _numbers(most=_MOST_KB)
         cores, whole = _numbers(whole=True, most=MAX_TASKS), _numbers(whole=True)
         self._columns = [(_TIME if wanted.requested_times else _RUN, seconds), (_ALLOCATED, cores), (_REQUESTED, cores)]
         self._columns += [(_USED_KB, kb), (_ASKED_KB, kb), (_STATUS, whole)]
         self._columns += [(_PRECEDING, whole), (_USER, whole)] if kind == "swf" else []
-        """Columns of numbers of which most are repeated, in the order of `_job`."""
+        """Columns of numbers, in the order of `_job`. Few are different in a log, so that each is converted once."""
         self._user: float | str | None = wanted.user if kind == "gwf" else None
         if kind == "swf" and wanted.user is not None:
             self._user = number_of(wanted.user)
@@ -258,7 +261,7 @@ class _Log:
                 break
 
     def _has_width(self, cells: list[str], number: int, line: str) -> bool:
-        """Compare the columns of a line with the format, or, where blanks divide them, with the lines before."""
+        """True if a line has the columns of the format and, where blanks divide them, as many as the line before."""
         widths = COLUMNS_OF_LOGS[self.kind]
         if len(cells) not in widths:
             columns = f"{widths[-1]}" if len(widths) == 1 else f"{widths[0]} to {widths[-1]}"
@@ -272,7 +275,7 @@ class _Log:
         return False
 
     def _job(self, cells: list[str], line: int) -> _Job | None:
-        """Numbers in the cells of a job; None if a cell has none."""
+        """Return the numbers in the cells of a job; None, with an issue, if a cell that must have one has none."""
         try:
             run, allocated, cores, used_kb, asked_kb, status, *more = [
                 numbers[cells[column]] for column, numbers in self._columns
