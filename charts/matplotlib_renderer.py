@@ -61,7 +61,7 @@ _SHORTEST_CUT = 6
 _LIMIT_CHARACTER_IN = 0.075
 _LIMIT_GAP_IN = 0.1
 _TIERS = {0: (4, -0.8), 1: (15, 0.8)}
-"""Height of the names of a tier above the panel, and how far its lines are moved to the side; in points."""
+"""Height of the names of a tier above the panel, and how far its lines are moved to the side; in points (1/72 in)."""
 
 
 def draw(chart: Chart | Plot, kind: str) -> bytes:
@@ -247,7 +247,7 @@ def _label_lanes(axes: Axes, lanes: Sequence[Lane], tops: Sequence[float]) -> No
 
 
 def _draw_bars(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> None:
-    """Draw bars of one look as one collection, which stays fast for many thousands of them."""
+    """Draw the bars of each look as one collection, which stays fast for many thousands of them."""
     from matplotlib.collections import PolyCollection
 
     fine = len(panel.bars) > FINE_EDGES_ABOVE
@@ -347,7 +347,7 @@ def _line_style(look: Look) -> Any:
 
 
 def _draw_limits(axes: Axes, chart: Chart, limits: Sequence[Limit], room: _Room) -> None:
-    """Draw the limits of a tier in order of time, with their names above them where there is room."""
+    """Draw the limits of one tier, given in order of time: a line for each, with its name above if there is room."""
     from matplotlib.patheffects import Normal, Stroke
     from matplotlib.transforms import ScaledTranslation
 
@@ -355,23 +355,23 @@ def _draw_limits(axes: Axes, chart: Chart, limits: Sequence[Limit], room: _Room)
     assert figure is not None
     free_from_in = float("-inf")
     for limit in [limit for limit in limits if limit.time_s <= chart.end_s]:
-        height, aside = (0, 0.0) if limit.tier is None else _TIERS[limit.tier]
+        height_pt, aside_pt = (0, 0.0) if limit.tier is None else _TIERS[limit.tier]
         half_in = len(limit.name) * _LIMIT_CHARACTER_IN / 2
         at_in = (limit.time_s - chart.start_s) / (chart.end_s - chart.start_s) * room.wide_in
         named = bool(limit.name) and at_in - half_in >= free_from_in
         if named:
             free_from_in = at_in + half_in + _LIMIT_GAP_IN
             place: dict[str, Any] = {"xy": (limit.time_s / chart.unit_s, 1), "xycoords": ("data", "axes fraction")}
-            place |= {"xytext": (0, height), "textcoords": "offset points", "ha": "center", "va": "center"}
+            place |= {"xytext": (0, height_pt), "textcoords": "offset points", "ha": "center", "va": "center"}
             style: dict[str, Any] = {"fontsize": 8, "color": limit.look.colour, "fontweight": "bold"}
             axes.annotate(limit.name, **place, **style, parse_math=False)
         if named or len(limits) <= MAX_LINES:
             look = limit.look
             line = axes.axvline(limit.time_s / chart.unit_s, color=look.colour, linestyle=look.line, zorder=look.layer)
             line.set_linewidth(look.width)
-            # To be seen on bars of its own colour.
+            # A white edge, so that the line is seen on bars of its own colour.
             line.set_path_effects([Stroke(linewidth=look.width + 1.2, foreground="white"), Normal()])
-            line.set_transform(line.get_transform() + ScaledTranslation(aside / 72, 0, figure.dpi_scale_trans))
+            line.set_transform(line.get_transform() + ScaledTranslation(aside_pt / 72, 0, figure.dpi_scale_trans))
 
 
 def _name_limits_out_of_sight(axes: Axes, chart: Chart, limits: Sequence[Limit]) -> None:

@@ -91,14 +91,14 @@ def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
     Parameters
     ----------
     plan : Schedule or ScheduleDocument
-        The plan. Its document does not know how much memory there is: there, memory is taken to bind on all VMs. Nor
-        does it know zones: those of pools are in their names.
+        The plan. A document does not say how much memory VMs have, so that memory is taken to bind on all of them; nor
+        does it say their zones, which are read from the names of pools (``type@zone``).
 
     Raises
     ------
     InputError
-        If tasks have dates; if the plan is of no order: a task is in it twice or is on no VM of it, or two tasks of a
-        core overlap.
+        If tasks have a ready time or a deadline of their own; or if the plan is in disorder: a task is in it twice or
+        is on no VM of it, or two tasks of a core overlap.
     """
     columns = plan.columns()
     if columns.header.dates:
@@ -182,7 +182,7 @@ def _refuse_disorder(planned: Sequence[PlannedTask], vms: set[str]) -> None:
 
 
 def _others_may_bind(plan: Schedule | ScheduleDocument, rows: Sequence[int]) -> bool:
-    """True if tasks of a VM may need more memory together than it has, or cores of which others are the first."""
+    """True if tasks of a VM may need more memory together than it has, or cores in whose queues others stand."""
     if isinstance(plan, ScheduleDocument) or plan.instance.slots.shared:
         return True
     instance = plan.instance

@@ -145,7 +145,7 @@ def _draw_bound(axes: Axes, rows: Rows, kind: JobSetKind) -> None:
 
 
 def _grow(axes: Axes, linear_to: float) -> None:
-    """Let the axis at the left have logarithms, but 0 where nothing is."""
+    """Let the axis at the left be logarithmic above a value and linear below, so that it shows 0, too."""
     axes.set_yscale("symlog", linthresh=linear_to, linscale=0.5)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(_plainly)
@@ -156,7 +156,7 @@ def _plainly(value: float, _: float) -> str:
 
 
 def _frontiers(rows: Rows) -> Figure:
-    """Cost against delay of all policies, above the line that no schedule can get below."""
+    """Cost against delay of all policies, above the line that no schedule can be below (`CaronBounds`)."""
     found = [row for row in rows if row.table == FRONTIER]
     title = f"Cost against delay, one draw of {_n_jobs(found[0])} jobs: no schedule lies in the grey"
     figure, all_axes = panels(14, 5, title, 1, len(SETS))

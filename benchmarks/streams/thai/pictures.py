@@ -125,6 +125,7 @@ def _blocks(rows: Rows) -> Figure:
             middle = base[place] + heights[place] / 2
             axes.text(place, middle, f"{heights[place]:.1f}", ha="center", va="center", fontsize=8.5)
         base = tops
+    # The paper prints the costs of fixed settings: over the price of a block of their VM type, they are its blocks.
     implied = {
         place + _BESIDE: sum(row.printed or 0.0 for row in rows if (row.table, row.policy) == ("Fig. 4", of.policy))
         for place, of in enumerate(first)

@@ -77,7 +77,10 @@ _HEADINGS = """
 
 
 def _help(form: TableFormat) -> str:
-    """Return the help of the import of a format."""
+    """Return the help of the command that imports a format.
+
+    People choose the headings of a format of ours, so its help explains these; a tool fixes those of its own files.
+    """
     if form.own:
         return f"Import {form.title}: a row for each, or for several that are the same.{_HEADINGS}"
     columns = "\n    ".join(f"{role}: {', '.join(names)}." for role, names in form.columns.items())

@@ -126,9 +126,20 @@ def _replan(problem: Instance, so_far: State, running: Schedule | None, planning
 
 
 def running_plan(document: ScheduleDocument, source: str, problem: Instance, state: State) -> Schedule | None:
-    """Return the plan that is being carried out, of the bag or of an earlier state of it, as one for what fits of it.
+    """Return the plan that is being carried out as a start for planning anew; None if no remaining task fits it.
 
-    None if nothing fits: it is a hint.
+    It is but a hint: remaining tasks that it does not place, or places where they can no longer run, are left out.
+
+    Parameters
+    ----------
+    document : ScheduleDocument
+        The plan, of the whole bag or of an earlier state of it.
+    source : str
+        Its name in messages.
+    problem : Instance
+        The whole bag.
+    state : State
+        The present state.
 
     Raises
     ------
@@ -145,7 +156,7 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     if not any(row.id in problem.task_index for row in document.task_rows):
         raise input_error(source, another_instance(document.instance, problem, document.task_rows))
     remaining = state.remaining(problem)
-    of = remaining.slots.cores
+    slot_cores = remaining.slots.cores
     offers = {(offer.vm_type.name, offer.market): offer for offer in remaining.offers if offer.listed_as is None}
     vms = {vm.id: offers[vm.type, vm.market] for vm in document.vms if (vm.type, vm.market) in offers}
     rows = {row.id: row for row in document.task_rows if row.vm in vms}
@@ -153,7 +164,7 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     for name, group in zip(remaining.task_ids, remaining.task_group.tolist(), strict=True):
         row = rows.get(name)
         offer = None if row is None else vms[row.vm]
-        if row is None or offer is None or row.core // of >= offer.vcpus or (row.mode and not offer.burstable):
+        if row is None or offer is None or row.core // slot_cores >= offer.vcpus or (row.mode and not offer.burstable):
             seconds = NEVER
         else:
             seconds = remaining.duration_s[group, offer.index, BASELINE * (row.mode == "baseline")]
@@ -169,7 +180,7 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     fits = state.advance(state.time_s, *map(TaskWithdrawn, unplaced)).remaining(problem)
     number = {name: index for index, name in enumerate(vms)}
     placed = [rows[name] for name in fits.task_ids]
-    entries = [(number[row.vm], row.core // of, row.start_s, row.mode == "baseline") for row in placed]
+    entries = [(number[row.vm], row.core // slot_cores, row.start_s, row.mode == "baseline") for row in placed]
     task_vm, core, start_s, baseline = np.array(entries, dtype=np.int64).T
     vm_offer = [offer.index for offer in vms.values()]
     return Schedule(fits, np.array(vm_offer), task_vm, core, start_s, baseline.astype(bool), tuple(vms))
