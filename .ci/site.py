@@ -1,4 +1,4 @@
-"""What the documentation site needs beside Markdown: formulas, the command reference, and the package to read."""
+"""Parts of the documentation site beside Markdown: formulas, the command reference, and the package to read."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _COUNTED_IN_BAGS = {
     "recoveries": "tasks",
 }
 _COUNTED_IN_STREAMS = {"late_s": "s", "idle_s": "s", "suspensions": "tasks", "returns": "tasks"}
-"""What streams count besides."""
+"""Units of the figures that only streams count."""
 
 
 @dataclass(slots=True)

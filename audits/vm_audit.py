@@ -48,7 +48,7 @@ class Audit(ABC):
     """
 
     decisions: ClassVar[frozenset[str]]
-    """What a policy decides, which it does only when something happens."""
+    """Kinds of events that are decisions of a policy, which it takes only when something happens."""
 
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
         self.trace = trace
@@ -141,7 +141,7 @@ class Audit(ABC):
         self._handle(event)
 
     def _check_order(self, event: Event, where: str, follows_s: int | None, rank: int = -1) -> None:
-        """At equal times, what happens by itself stands in the fixed order, at the rank of its kind or at another.
+        """Judge the order of what happens by itself at one time: by the ranks of the kinds of events, or by others.
 
         What follows at once from something of the same moment (``follows_s``) has no place of its own.
         """

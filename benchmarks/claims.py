@@ -251,7 +251,7 @@ def majority(cases: Sequence[Case]) -> Verdict:
 
 
 Ours: TypeAlias = str | Callable[[Sequence[Case]], str]
-"""What a claim shows of our numbers: as it is, or made of its comparisons."""
+"""Text that a claim shows of our numbers: given, or made of its comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,13 +390,13 @@ WORDS: Mapping[Verdict, tuple[str, str]] = {
     "does not hold": ("does not hold", "do not hold"),
     "not decided": ("is not decided", "are not decided"),
 }
-"""Of one statement, and of several; in the order in which they are counted."""
+"""Verdicts on one statement, and on several, in words; in the order in which they are counted."""
 
 UNCOUNTED: Mapping[str, tuple[str, str]] = {
     "fitted": ("is fitted", "are fitted"),
     "arithmetic": ("is arithmetic", "are arithmetic"),
 }
-"""What is not counted, likewise; the word stands before the verdict."""
+"""Claims that are not counted, likewise; the word stands before the verdict."""
 
 
 def verdict_in_words(verdict: Verdict) -> str:

@@ -112,7 +112,7 @@ class _Paper(WorkerOptions, _Runs):
 
 @dataclass(frozen=True, kw_only=True)
 class _Output:
-    """Where a comparison goes: a file of figures, and how much is printed."""
+    """Output of a comparison: a file of figures, and how much is printed."""
 
     out: str | None = option("FILE", "Write all figures, with their intervals: .csv or .json.")
     full: bool = option(None, "Print all tables, all statements and the reasons, not one screen.", False)

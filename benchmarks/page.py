@@ -29,7 +29,7 @@ FOLDER = "papers"
 """Folder of the pages in the docs."""
 
 MOST_LINES = 60
-"""Of a page before its appendix."""
+"""Most lines of a page before its appendix."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from .claims import Claim, Found, Verdict, estimate_of
 
 PUBLISHED_COMPARISON_FORMAT = "spotbag.published-comparison/1"
 RESULT_ENDINGS = (".csv", ".json")
-"""How files of results may end."""
+"""Endings that files of results may have."""
 
 Relation: TypeAlias = Literal["=", ">", "<"]
 

@@ -38,7 +38,7 @@ _LARGE = 5_000
 _PRIMAL_SIMPLEX = 4
 
 _NEAR = 0.1
-"""How far from a point near the maximum the search goes, relative to the point."""
+"""Distance that the search goes from a point near the maximum, relative to the point."""
 
 
 _claiming, _claimed = Lock(), Event()

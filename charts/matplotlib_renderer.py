@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 STRIPE_COLOUR = "#F1F3F6"
 WIDTH_IN = 13.0
 MAX_NAMED_BARS = 1500
-"""Where a panel has more bars, no names are written into them."""
+"""Number of bars in a panel above which no names are written into them."""
 
 _NEAR_THE_TOP = 0.1
 """Share of the height of a plot in which names of points stand below them."""
@@ -33,7 +33,7 @@ FINE_EDGES_ABOVE = 2000
 """Number of bars in a panel above which their edges are drawn finely."""
 
 MAX_LINES = 40
-"""Of more limits in a tier, only those are drawn that there is room to name."""
+"""Limits in a tier above which only those are drawn that there is room to name."""
 
 _AXIS_IN = WIDTH_IN - 2.2
 _HIGHEST_IN = 100.0
@@ -51,7 +51,7 @@ _MOST_COLUMNS = 6
 _MAX_LABELS_PER_IN = 6
 _TITLE_CHARACTERS = 120
 _SUBTITLE_CHARACTERS = 130
-"""What a line has room for, of the title of a chart and of those of its panels."""
+"""Characters of a line that have room, of the title of a chart and of those of its panels."""
 
 _CHARACTER_IN = 0.062
 _LINE_IN = 0.1

@@ -134,7 +134,7 @@ WHO_TAKES = {
     "spotbag.state": "this is a state: give it to 'spotbag check' with --state",
     "spotbag.trace": "this is a trace: use 'spotbag audit'",
 }
-"""What to do with a document that was given where another one is wanted, by the name of its format."""
+"""Advice for a document that was given where another one is wanted, by the name of its format."""
 
 
 def format_of(text: str) -> str | None:

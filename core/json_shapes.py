@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 _FEWEST_CHARACTERS = 16
-"""For an object or array of any document of ours, on average; they take some hundred bytes of memory each."""
+"""Mean length of the objects and arrays of any document of ours, at least; each takes some hundred bytes of memory."""
 _FEW = 1_000_000
 """Objects and arrays that any text may hold."""
 _DEEPEST = 10_000

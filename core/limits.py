@@ -129,7 +129,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Until when work may go on.
+    """Limit until which work may go on.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 COMPILING = "compiling"
 """Name of threads that compile loops."""
 NOT_KEPT = "compiled code cannot be kept"
-"""How the warning begins that each process compiles anew."""
+"""Beginning of the warning that each process compiles anew."""
 
 POLL_S = 0.05
 _ASK_AGAIN_S = 0.01
@@ -50,7 +50,7 @@ _PARENT_POLL_S = 1.0
 QUEUED_A_WORKER = 2
 
 MOST_LOSSES = 3
-"""How often the work of a process that is lost is done once more."""
+"""Most times that the work of a process that is lost is done again."""
 
 _HARMLESS = ("Failed to kill subprocesses", "A worker stopped while some jobs were given to the executor")
 """Warnings of the executor: workers have no processes of their own, and one that has been idle for long is replaced."""
@@ -59,10 +59,10 @@ THREADS = "SPOTBAG_THREADS"
 """Environment variable with the number of threads where none is asked for; one for each usable core without it."""
 _LIBRARIES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 _ONE_THREAD = dict.fromkeys((THREADS, *_LIBRARIES), "1")
-"""Of worker processes, which would take a thread for each core otherwise: the workers share the cores."""
+"""Environment of worker processes, which would take a thread for each core otherwise: the workers share the cores."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""What asks a program to end: Ctrl-C, and whoever else wants it gone."""
+"""Signals that ask a program to end: Ctrl-C, and that of other programs."""
 
 _received: list[int] = []
 

@@ -44,7 +44,7 @@ _NAMES: TypeAdapter[str] = TypeAdapter(Name)
 # A text that is none of these is found out in one pass: no two parts of a pattern may share digits or spaces.
 _DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 NUMBER = rf"[+-]?{_DECIMAL}(?:[eE][+-]?[0-9]+)?"
-"""What a number is, in all texts that are read: decimal, with ASCII digits, a point and an exponent at most."""
+"""Pattern of a number in all texts that are read: decimal, with ASCII digits, a point and an exponent at most."""
 _NUMBER = re.compile(NUMBER)
 _NOT_ZERO = re.compile(r"[+-]?[0.]*[1-9]")
 Seconds: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SECONDS), INTEGRAL]
@@ -237,7 +237,7 @@ STATED = 1e-6
 states and traces: to a microsecond."""
 
 NONE: Final = -1
-"""In place of a time, an index or a number that there is not."""
+"""Number in place of a time, an index or a count that does not exist."""
 
 LEAST_DUMP_S = 1e-6
 """A checkpoint that is written in less takes no time: a microsecond is the shortest run time in a document."""
@@ -269,7 +269,8 @@ SAME_COST = 4 * OPTIMALITY_TOLERANCE
 """Relative difference up to which costs count as the same."""
 
 _LAST_DIGIT = 1e-6
-"""Some bounds leave just as much for rounding as the tolerance is: the last digit of an objective decides nothing."""
+"""Slack of the tolerance, relative to it: some bounds leave just as much for rounding, and the last digit of an
+objective must decide nothing."""
 
 
 def closes_gap(objective: float, bound: float, target_gap: float = 0.0) -> bool:

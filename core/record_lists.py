@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part", bound=BaseModel)
 
 _FEW_KEYS = 2
-"""Of a single key, `itemgetter` returns no tuple."""
+"""Fewest keys of which `itemgetter` returns a tuple."""
 SHORT_TEXT = 50_000
 """Characters up to which a document is read faster without a decoder of its own."""
 
@@ -42,7 +42,7 @@ class Records(Sequence[Part], Generic[Part]):
     __slots__ = ("_kind", "rows")
 
     rows: Sequence[Any]
-    """What the list is made of: objects with the attributes of the records. In a row, what was not given is
+    """Rows of the list: objects with the attributes of the records. In a row, what was not given is
     ``msgspec.UNSET``, which is false."""
 
     def __init__(self, kind: type[Part], rows: Sequence[Any]) -> None:

@@ -423,10 +423,10 @@ def _integral(value: Any) -> Any:
 
 
 INTEGRAL = BeforeValidator(_integral)
-"""For whole numbers."""
+"""Validator of whole numbers."""
 
 FROZEN = AfterValidator(FrozenDict)
-"""For objects of values by name."""
+"""Validator of objects of values by name."""
 
 Text: TypeAlias = Annotated[str, Field(pattern=r"^[\s\S]*$", max_length=100_000)]
 """Free text; the pattern refuses lone surrogates, which no file can hold."""

@@ -21,7 +21,7 @@ NUMBERS = {"int": np.dtype(np.int64), "float": np.dtype(np.float64)}
 """Types of single fields, and how compiled loops have them."""
 
 LENGTH, COLUMNS = "_length", "_columns"
-"""After the name of a table: fields for how many rows it has, and how many columns each of them."""
+"""Endings of the fields for the rows of a table, and for the columns of each, after its name."""
 
 
 class TableField(NamedTuple):

@@ -25,7 +25,7 @@ _BLANKS = (
 )
 """Characters that are taken off around cells: no control characters but tabs."""
 _MOST_COLUMNS = 16_384
-"""As many as a sheet of a spreadsheet has."""
+"""Most columns of a table: as many as a sheet of a spreadsheet has."""
 _MOST_ISSUES = 1_000
 BARE_DELIMITERS = "\t", "|"
 """Delimiters of tools that quote no cells."""

@@ -64,7 +64,7 @@ def percent(fraction: float) -> str:
 
 
 MOST_NAMED = 6
-"""Of longer lists, the first so many are named."""
+"""Items of a list that are named; of longer ones, only the first."""
 
 _NAME_CHARACTERS = 60
 _LEAST_RANGE = 3

@@ -58,4 +58,4 @@ class Iterations:
 
 
 ITERATIONS = Iterations()
-"""As they are counted."""
+"""Iterations as they are counted."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 Workers: TypeAlias = "int | Client"
-"""Who does work on many cases: a number of processes of this machine (with 1, this process), or a Dask cluster."""
+"""Workers for many cases: a number of processes of this machine (with 1, this process), or a Dask cluster."""
 
 Case = TypeVar("Case")
 Done = TypeVar("Done")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["LocalVms", "Replan", "Vm", "run", "vms_of"]
 
 Replan: TypeAlias = "Callable[[Instance, State, Schedule], Schedule | None]"
-"""From the bag, its state and the last plan to a plan of what is left; None if there is none."""
+"""Function from the bag, its state and the last plan to a plan of the rest; None if there is none."""
 
 _REFRESH_S = 2.0
 _REPORTED_WITHIN_S = 2.0

@@ -18,7 +18,7 @@ from ..traces.bags.execution import PlannedTask
 
 Target: TypeAlias = Literal["shell", "skypilot"]
 TARGETS: tuple[Target, ...] = get_args(Target)
-"""What plans can be exported to."""
+"""Tools for which plans can be exported."""
 
 
 @dataclass(frozen=True, slots=True)

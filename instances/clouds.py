@@ -17,7 +17,7 @@ from ..core.wording import near_names
 from .entries import CLOUD_NAMES, BillingRules, CloudName, RentalOffer
 
 InterruptionKind: TypeAlias = Literal["hibernate", "stop", "terminate"]
-"""What a cloud does to a spot VM that it takes away.
+"""Kind of interruption: what a cloud does to a spot VM that it takes away.
 
 One that hibernates goes on where it was when it is resumed; one that is stopped loses what is not saved and boots again
 when there is capacity; one that is terminated is gone.
@@ -177,9 +177,9 @@ CLOUDS: Mapping[str, Cloud] = MappingProxyType(
 )
 assert tuple(CLOUDS) == CLOUD_NAMES, "clouds.toml and CloudName of entries.py must name the same clouds, in one order"
 PROVIDERS: Mapping[str, Any] = _DESCRIBED["providers"]
-"""What is known of each provider; see `instances.bags.providers`."""
+"""Facts on each provider; see `instances.bags.providers`."""
 CLOUD_OF_PROVIDER: Mapping[str, CloudName] = MappingProxyType({name: said["cloud"] for name, said in PROVIDERS.items()})
-"""What a provider does unless it is asked for something else."""
+"""Cloud of each provider, unless another one is asked for."""
 
 
 def find_cloud(name: str) -> Cloud:
@@ -196,7 +196,7 @@ def find_cloud(name: str) -> Cloud:
 
 
 PAPERS = CLOUDS["papers"]
-"""As in both papers."""
+"""Cloud of both papers."""
 
 
 def cloud_of(name: str | None, billing: BillingRules | None) -> Cloud:

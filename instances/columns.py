@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from ..core.text_files import packaged_toml
 
 Role: TypeAlias = str
-"""What a column holds, by a key of `columns.toml`."""
+"""Role of a column: what it holds, by a key of `columns.toml`."""
 
 COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"
 """Columns that are for people: nothing is made of them, and nothing could be."""

@@ -54,8 +54,8 @@ CLOUD_NAMES: tuple[CloudName, ...] = get_args(CloudName)
 Goal: TypeAlias = Literal["cheapest", "fastest", "balanced"]
 GOALS: tuple[Goal, ...] = get_args(Goal)
 SurvivalLevel: TypeAlias = Literal["one-type", "one-pool", "blackout", "each"]
-"""What goes down: all spot VMs of any one type, of a type in any one zone, or of any types, at one moment; or any, each
-at a moment of its own."""
+"""Loss that a plan survives: all spot VMs of any one type, of a type in any one zone, or of any types, at one moment;
+or any, each at a moment of its own."""
 SURVIVAL_LEVELS: tuple[SurvivalLevel, ...] = get_args(SurvivalLevel)
 SurvivalOption: TypeAlias = Literal[SurvivalLevel, "none"]
 SURVIVAL_OPTIONS: tuple[SurvivalOption, ...] = get_args(SurvivalOption)
@@ -108,7 +108,7 @@ class Offer(Record):
 
 
 SECONDS_PER_CREDIT = 60
-"""For how long one CPU credit lasts at full speed on one vCPU (Burst-HADS, section III-E)."""
+"""Seconds for which one CPU credit lasts at full speed on one vCPU (Burst-HADS, section III-E)."""
 
 LACKING_CREDITS = 1e-6
 """Credits that a VM may lack where replays and checkers ask whether it has enough: rounding."""

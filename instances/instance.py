@@ -152,7 +152,7 @@ def rents_of(bills: Sequence[Bill]) -> Rents:
 def machine_paid(
     rents: Rents, offer: IntArray, ready_s: IntArray, given_s: IntArray, launching: BoolArray
 ) -> tuple[IntArray, FloatArray]:
-    """From when machines cost their price, and what they cost before.
+    """Times from which machines cost their price, and what they cost before.
 
     One that launches, or gets ready later, is as if rented: with a minimum of 60 s, a machine that is ready at 30 s
     costs its price from 90 s on, and before that the 60 s. Of one that is ready, the minimum is paid.
@@ -247,7 +247,7 @@ class Instance(WholeDocument):
     most_entries: ClassVar[int] = MAX_TASKS
     LONG_LIST: ClassVar[str] = "tasks"
     leaves_time: ClassVar[bool] = False
-    """Whether tasks on spot VMs must be done again in time; see `spotbag.instances.rescuable`."""
+    """True if tasks on spot VMs must leave time to be done again; see `spotbag.instances.rescuable`."""
     format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
     name: Name
     description: Text | None = None
@@ -569,7 +569,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def machine_paid_until_s(self) -> IntArray:
-        """From when each machine costs its price, shape (n_machines,)."""
+        """Time from which each machine costs its price, shape (n_machines,)."""
         return self._machine_paid[0]
 
     @cached_property

@@ -14,7 +14,7 @@ from .group_limits import limits_of, most_within
 from .instance import Instance, RescueTime
 
 LOST_AT_ONCE: Mapping[str, Literal["pool", "type"]] = {"one-pool": "pool", "one-type": "type"}
-"""What is lost at one moment at some levels; at the others, everything on spot VMs."""
+"""Spot VMs that are lost at one moment at some levels; at the others, all of them."""
 _OF_LATEST = {"duration_s", "sustained_s", "latest_end_s", "rescue_time"}
 """Properties that follow from the latest ends of tasks."""
 _MOMENTS = 4

@@ -154,7 +154,7 @@ _STATES = "done", "not_done", "nothing"
 FORMATS: Mapping[str, TableFormat] = MappingProxyType(
     {name: _format(name, said) for name, said in COLUMNS["formats"].items()}
 )
-"""By the names of their imports."""
+"""Formats by the names of their imports."""
 CSV = FORMATS["csv"]
 JOBS = replace(CSV, name="jobs", columns=OF_JOBS, typed=False)
 _NOTHING_SAID = r"|-|\[\]|\{\}|none|null|\(null\)|n/a"

@@ -48,7 +48,7 @@ EventRecord: TypeAlias = dict[str, Any]
 Result = TypeVar("Result")
 
 Time = TypeVar("Time", bound=ExactSeconds)
-"""What a clock counts: whole seconds, or fractions of them as well."""
+"""Time of a clock: whole seconds, or fractions of them as well."""
 
 QueuedEvent: TypeAlias = tuple[Time, int, int, int, int, int]
 """Time, kind (which orders events of the same time), sequence, and three numbers that the kind gives a meaning."""

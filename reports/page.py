@@ -20,7 +20,7 @@ MAX_BYTES = 5_000_000
 """Most that a page may have."""
 
 MAX_ROWS = 2_000
-"""Of longer tables, the first so many rows are shown."""
+"""Rows of a table that are shown; of longer ones, only the first."""
 
 _MAX_BARS = 20_000
 _LONG = 34

@@ -16,7 +16,7 @@ from ..traces.trace import Trace
 from .page import Block, Facts, Heading, Lines, Listing, Paragraph, Report, Section
 
 MAX_SHOWN = 6
-"""Of more replays, those of highest cost are told and drawn."""
+"""Replays that are told and drawn; of more, those of highest cost."""
 
 _MAX_LINES = 1_000
 _FIXED = ("record", "t", "event", "vm")

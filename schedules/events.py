@@ -328,7 +328,7 @@ class VmPriced:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """So much has been spent by now, by the bill: in place of what follows from the prices and the billing of VMs."""
+    """Amount spent by now, by the bill, in place of what follows from the prices and the billing of VMs."""
 
     usd: float
 
@@ -353,7 +353,7 @@ class OfferPriced:
 
 @dataclass(frozen=True, slots=True)
 class TypeLimited:
-    """There can be so many spot VMs of a type from now on; None if any number that the limits of the bag allow."""
+    """Limit of the spot VMs of a type from now on; None if any number that the limits of the bag allow."""
 
     type: str
     vms: int | None = None

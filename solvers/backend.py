@@ -15,7 +15,7 @@ Values = TypeVar("Values")
 
 @dataclass(frozen=True, slots=True)
 class SolverLimits:
-    """When a solver stops, beside its time (see `spotbag.core.limits`), and with what it works.
+    """Limits and settings of a solver, beside its time (see `spotbag.core.limits`).
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ _LARGEST_OBJECTIVE = 1e7
 """HiGHS compares reduced costs with absolute tolerances: objectives are brought up to about this size."""
 
 _MARGIN = OPTIMALITY_TOLERANCE / 10
-"""What a proven bound of HiGHS is lowered by, relative to its size: it computes in floating-point numbers."""
+"""Part by which a proven bound of HiGHS is lowered, relative to its size: it computes in floating-point numbers."""
 
 
 def solve_with_highs(

@@ -50,7 +50,7 @@ _OF_EXECUTIONS = _Models(ExecutionRunRecord, EXECUTION_EVENT_RECORDS, ExecutionE
 _OF_STREAMS = _Models(StreamRunRecord, STREAM_EVENT_RECORDS, StreamEndRecord)
 _OF_PLATFORMS = _Models(PlatformRunRecord, PLATFORM_EVENT_RECORDS, PlatformEndRecord)
 _BEFORE: dict[str, tuple[str, ...]] = {"run": ("header", "end"), "event": ("run", "event"), "end": ("run", "event")}
-"""What may stand before a record."""
+"""Kinds of records that may stand before one of each kind."""
 
 
 def trace_lines(traces: Iterable[Trace]) -> Iterator[str]:

@@ -39,7 +39,7 @@ class Interruption:
 
     @property
     def span(self) -> Span:
-        """From when to when it did not run."""
+        """Span in which it did not run."""
         assert self.end_s is not None
         return self.start_s, self.end_s
 
@@ -343,7 +343,7 @@ class _Reader:
             life.drained.append((since_s, time_s))
 
     def _gone_s(self, life: VmLife) -> int | None:
-        """Since when a VM is hibernated, stopped or terminated by the cloud; None if it is not."""
+        """Time since which a VM is hibernated, stopped or terminated by the cloud; None if it is not."""
         return life.reclaimed_s if life.down is None else life.down.start_s
 
     def _stop(self, task: str, time_s: int, saved: float | None = None) -> None:

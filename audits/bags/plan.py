@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _CREDIT_TOLERANCE = 1e-6
 _MOMENT_TOLERANCE_S = Fraction(1, 10**6)
 _CLAIM_TOLERANCE = 1e-6
-"""By how much a claim may differ from what is found, relative to that.
+"""Most that a claim may differ from what is found, relative to that.
 
 A number that is written with seven significant digits differs by up to 5e-7 of itself. A floating-point sum of ten
 million costs, none of which is negative, differs by far less: 1e7 * 2^-53, about 1e-9.
@@ -760,7 +760,7 @@ def _agree(claimed: float, found: float, tolerance: float = _CLAIM_TOLERANCE) ->
 
 
 def _due_s(task: Task | None, deadline_s: int) -> int:
-    """When a task is due: by the deadline, or by its own if that is earlier."""
+    """Time by which a task must end: the deadline, or its own if that is earlier."""
     return deadline_s if task is None or task.deadline_s is None else min(task.deadline_s, deadline_s)
 
 

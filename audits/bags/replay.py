@@ -231,7 +231,7 @@ class PlanAudit(SecondsAudit):
             vm.tasks.add(slot.task)
 
     def _check_limits(self, event: Event, vm: VmBook, strict: bool) -> None:
-        """Of the on-demand baseline, find VMs that no plan within the limits can have had on either market."""
+        """Find VMs of the on-demand baseline that no plan within the limits can have had on either market."""
         super()._check_limits(event, vm, strict)
         if self.interrupts:
             return
@@ -248,7 +248,7 @@ class PlanAudit(SecondsAudit):
             self._find("limit", vm.name, over, "VMs", message)
 
     def _over_limit(self, vm: str, over: int, message: str) -> None:
-        """In the on-demand baseline, whose spot VMs have become on-demand VMs, that is worth a note."""
+        """Report VMs beyond a limit; as a note in the on-demand baseline, whose spot VMs have become on-demand VMs."""
         if self.interrupts:
             super()._over_limit(vm, over, message)
         elif not self.limits_noted:

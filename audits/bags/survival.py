@@ -332,7 +332,7 @@ def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: Int
 
 
 def _from_s(fleet: AvailableVms, n_types: int) -> dict[int, int]:
-    """From when on a core of each type may be had, of the types of which one may be."""
+    """Time from which a core of each type can be used, for the types of which there can be one."""
     found = {kind: fleet.ready_s for kind in range(n_types) if fleet.may_be_had({kind: 1})}
     for own in fleet.own:
         found[own.type] = min(found.get(own.type, min(own.slot_from_s)), *own.slot_from_s)

@@ -24,7 +24,7 @@ from .bill import Session, bill_usd, rules_of, sessions_of
 from .plan_arrays import Bag, exact_interval_and_dump_s, size_kb
 
 NEVER_S = 2**40
-"""What is left of a task on a type that cannot run it."""
+"""Seconds left of a task on a type that cannot run it."""
 _NOISE_S = 10**9
 """A nanosecond, the inverse of this, is noise: a checkpoint that ends so much later counts, and so does work."""
 

@@ -69,7 +69,7 @@ class CloudBook:
         return -(-MINUTE_S * job.size // (machines * self.facts.processors))
 
     def most_paid(self) -> list[int]:
-        """Until when the idle machines are paid, the latest first."""
+        """Times until which the idle machines are paid, the latest first."""
         return sorted((machine.paid_until_s for machine in self.idle.values()), reverse=True)
 
     def charge(self, machines: Iterable[MachineBook], until_s: int) -> Fraction:

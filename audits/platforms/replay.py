@@ -209,7 +209,7 @@ class ClusterAudit(PlatformAuditBase):
         job.state, job.resource = "waiting", cluster.facts.id
 
     def _check_displaced(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:
-        """Who is displaced waits behind the new one and would be late there; all such are, and have less work."""
+        """Displaced jobs wait behind the new one and would be late there; all such are, and have less work."""
         name, listed = job.facts.id, event["displaced"]
         if not self.run["displaces"]:
             if listed:
@@ -434,7 +434,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         return True
 
     def _check_last(self, event: Event, job: JobBook) -> None:
-        """Only a new job that nobody offers to run goes behind all others in a queue."""
+        """Judge a job that goes behind all others in a queue: only a new one that nobody offers to run does."""
         name = job.facts.id
         if job.resource is not None:
             self._find("placing", name, 1, "jobs", f"{described(event)}, behind all: it is not new")

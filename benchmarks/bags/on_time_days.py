@@ -39,7 +39,7 @@ ADVERSARY = "adversary"
 _BLOCK = 25
 """Days of a case: what is handed to a process at once."""
 _MOST_BLOWS = 5
-"""How often something goes down on a day of the adversary, at most."""
+"""Most interruptions on a day of the adversary."""
 
 
 class _Timed(OnTime):

@@ -106,7 +106,8 @@ ENVIRONMENTS: Mapping[EnvironmentName, Environment] = {
         burstable_vcpus=4,
     ),
 }
-"""What the papers print; the limit and the baseline of the authors' environment files; all of these but prices."""
+"""Environments: as the papers print them; with the limit and the baseline of the authors' environment files; with all
+of these files but prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,10 +383,10 @@ def collect_misses(cells: Sequence[Cell], causes: Counter[str]) -> Misses:
 
 
 PRINTED_RUNS = 3
-"""Of each cell, in both papers."""
+"""Runs of each cell, in both papers."""
 
 _TOO_RARE = 0.05
-"""What has a lower probability is not taken for chance."""
+"""Probability below which a result is not taken for chance."""
 
 
 def none_late(cells: Iterable[Cell]) -> Case:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 _WEIGHT = 1_000_000
-"""What a dual of 1, the price of a unit, is as a whole number."""
+"""Whole number that stands for a dual of 1, the price of a unit."""
 
 _ROUNDS = 8
 """Knapsacks for the duals of a master, each without the tasks of the columns that were found before."""
@@ -84,7 +84,7 @@ class SharedHosts:
         return len(self._busy_s) - before
 
     def refuted(self, wall_s: int) -> bool | None:
-        """Whether no plan within the budget ends by a time, as far as fractions of columns tell; None out of time."""
+        """True if fractions of columns prove that no plan within the budget ends by a time; None out of time."""
         problem = self._problem
         rooms = problem.rooms_s(wall_s)
         master = _Master(len(problem.run_times_s))
@@ -359,7 +359,7 @@ class _Search:
         return self._began + share * self._limit_s
 
     def _soon(self, share: float) -> float:
-        """When an attempt to make a plan of columns ends."""
+        """Time at which an attempt to make a plan of columns ends."""
         return min(self._until(share), time.perf_counter() + _PLAN_SHARE * self._limit_s)
 
     def _keep(self, packing: Packing | None) -> bool:

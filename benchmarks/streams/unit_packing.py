@@ -33,7 +33,7 @@ def paid_units_of(problem: UnitsProblem, packing: Packing) -> int:
 
 
 def wall_s_of(problem: UnitsProblem, packing: Packing) -> int:
-    """When the last task of a packing ends."""
+    """Time at which the last task of a packing ends."""
     return problem.boot_s + max(_busy_s(problem, host) for host in packing)
 
 

@@ -35,7 +35,7 @@ MARKET_IN = 0.36
 _LEAST_HEIGHT = 0.45
 
 MAX_ARROWS = 60
-"""Of more moves no arrows are drawn, only signs."""
+"""Moves above which no arrows are drawn, only signs."""
 
 HIBERNATED = Look("hibernated", "#F5D3DA", text="#8E2F49", layer=0.5)
 STOPPED = Look("stopped", "#F3E3EA", "#C9A3B4", hatch="xxxx", text="#7A2B52", layer=0.5)
@@ -43,7 +43,7 @@ DRAINING = Look("draining (notice of an interruption)", "#FFB000", "#8A4B00", 0.
 WRITING = Look("writing a checkpoint to be preempted", "#FFF3C4", "#7A5C00", 0.7, "////", layer=1.5)
 LOST = Look("work lost (after the last checkpoint)", "#DDDDDD", "#777777", hatch="/////")
 UNFINISHED = Look("work of a task that never finishes", "#DDDDDD", "#777777", hatch="xxxxx")
-"""How work that does not count is hatched; the colours are those of its VM."""
+"""Hatching of work that does not count; the colours are those of its VM."""
 
 PRICE = Look("price of an offer", "#CDBFE3", "#8C74B8", 0.6, text="#43286E")
 CAPACITY = Look("spot VMs that the cloud has capacity for", "#BFE0DC", "#5B9C94", 0.6, text="#1C4F49")
@@ -185,7 +185,7 @@ class _Day:
         return Bar(self.lane[life.name], None, stretch(start, end), look, look.label)
 
     def drains(self) -> Iterator[Bar]:
-        """From notices to interruptions; over the tasks, which go on."""
+        """Bars from notices to interruptions, over the tasks, which go on."""
         for life in self.history.vms.values():
             for start, end in life.drained:
                 if start < end:
@@ -293,7 +293,7 @@ class _Day:
             yield Link(time_s, origin, goal, look, self.trace.end["t"] * min(0.006 + 0.006 * number[time_s], 0.06))
 
     def _goal(self, move: Move) -> tuple[int, float]:
-        """Where a task comes to: the core that it will run on, or the first one of the VM if it never does."""
+        """Lane at which a task arrives: the core that it will run on, or the first one of the VM if it never does."""
         core = 0 if move.next_run is None else self.history.runs[move.next_run].core
         return self.lane[move.target], core + 1 - _LOWER
 
@@ -329,7 +329,7 @@ def market_lanes(trace: Trace, history: History) -> list[tuple[str, list[Bar]]]:
 
 
 def _capacities(trace: Trace, history: History) -> dict[str, list[tuple[int, int]]]:
-    """From when on there is capacity for how many spot VMs, of types of which that is ever said."""
+    """Changes of the capacity for spot VMs, as times and numbers, of the types that have any."""
     limits = {offer.vm_type.name: offer.limit for offer in history.instance.offers if offer.market == "spot"}
     events = trace.run["timeline"]["events"]
     told = {event["type"] for event in events if event["event"] == "capacity"} & limits.keys()

@@ -90,7 +90,7 @@ MOST_LANES = 24
 MOST_MACHINES = 160
 MOST_JOBS = 300
 MOST_PERIODS = 10_000
-"""Of each, in all panels together: what can still be told apart on a page."""
+"""Most of each in all panels together: what can still be told apart on a page."""
 
 IDLE_CLUSTER = Look("idle processors of a cluster", IDLE_COLOUR, layer=0.5)
 IDLE_MACHINE = Look("idle machine, paid for", "#FFFFFF", "#A9B1BC", hatch="....", layer=0.5)
@@ -262,7 +262,7 @@ class _JobLooks:
 
 
 def _links(history: PlatformHistory, looks: _JobLooks) -> Iterator[Link]:
-    """Where jobs that were pushed out of a queue went, from the edge of a lane to that of another."""
+    """Arrows of jobs that were pushed out of a queue, from the edge of a lane to that of another."""
     for move in history.moves:
         ends = ((move.origin, move.origin < move.goal), (move.goal, move.origin > move.goal))
         origin, goal = ((place + 1, history.resources[place].rows - _EDGE if below else _EDGE) for place, below in ends)

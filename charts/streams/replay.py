@@ -42,7 +42,7 @@ DUE = Look("job due", "#666666", line="--", layer=2.5)
 _LONGEST_LABEL = 16
 _LONGEST_LEGEND_LABEL = 40
 _LONGEST_LEGEND_NAME = 18
-"""Of a job or an application: there is room for two."""
+"""Most characters of the name of a job or an application: there is room for two."""
 
 
 def stream_chart(traces: Sequence[Trace]) -> Chart:

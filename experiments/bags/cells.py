@@ -193,7 +193,7 @@ class PlanCell:
 
     @property
     def plan_key(self) -> str:
-        """Of the plan that it is about: none."""
+        """Key of the plan that it is about: none."""
         return ""
 
     @property

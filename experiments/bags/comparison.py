@@ -496,4 +496,4 @@ ROW_FORMATS: dict[str, Callable[..., str]] = {
     ".csv": lambda rows, **_: format_rows_csv(rows),
     ".json": format_rows_json,
 }
-"""How rows are written, by the ending of the file."""
+"""Writers of rows, by the ending of the file."""

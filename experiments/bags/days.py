@@ -84,7 +84,7 @@ class DaysBlock:
 
     @property
     def plan_key(self) -> str:
-        """Of the plan that is replayed."""
+        """Key of the plan that is replayed."""
         return self.cells[0].plan.key
 
     @property

@@ -18,7 +18,7 @@ EXPERIMENT_FORMAT = "spotbag.experiment/1"
 ABOUT, ROWS, PLANS = "experiment.json", "rows.jsonl", "plans"
 VERSION = version("spotbag")
 CLAIRVOYANT = "clairvoyant"
-"""In place of a policy: the lower bound of each day."""
+"""Name of the lower bound of each day, in place of a policy."""
 
 
 class _Keyed(msgspec.Struct, frozen=True):
@@ -172,7 +172,7 @@ class Folder:
 
 
 class Memory:
-    """In place of a `Folder`, where nothing is kept: rows are handed to whoever has the experiment run."""
+    """Stand-in for a `Folder` where nothing is kept: rows are handed to whoever has the experiment run."""
 
     path = Path()
 

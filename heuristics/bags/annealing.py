@@ -80,7 +80,7 @@ _FIRST_MOVES = 2_000
 _IDLE_RUNS_A_TASK = 2
 """Runs after the last that found a better plan, for each task: of a tiny bag, more would find nothing."""
 _DEALS, _DEALING_TASKS = 16, 100
-"""One move in so many deals two VMs anew, where there are no more tasks than so many."""
+"""Moves of which one deals the tasks of two VMs anew, and most tasks for which that is done."""
 _TASK_PENALTY = (0.3, 10.0)
 """First and last penalty for a second by which a task ends too late, in dearest prices of a second of a core."""
 _BALANCE = (1e-3, 4.0)

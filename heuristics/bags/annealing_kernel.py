@@ -129,7 +129,7 @@ class Cores(NamedTuple):
 
 
 class CoreState(NamedTuple):
-    """Which task is on which core; changed in place.
+    """Tasks on each core; changed in place.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ _ALIKE = 0.8
 """Share of exchanges that are with a task alike, and not with any."""
 
 _AROUND = 16
-"""Where tasks have dates, a place is looked for within such a part of the order on both sides."""
+"""Divisor of the order: where tasks have dates, a place is looked for within that part of it on both sides."""
 
 
 class AssignmentState(NamedTuple):

@@ -244,7 +244,7 @@ def _credits(instance: Instance, queues: list[Queue], core_start: IntArray) -> F
 
 
 def _alike(instance: Instance) -> IntArray:
-    """Of each task, open ones that take about as long, and of these those whose memory is most alike."""
+    """Similar open tasks of each task: those that take about as long, and of these those whose memory is most alike."""
     open_tasks = instance.open_tasks
     n_open = len(open_tasks)
     groups = instance.task_group[open_tasks]

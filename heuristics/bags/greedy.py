@@ -79,7 +79,7 @@ def offer_ranks(instance: Instance, offers: Sequence[RentalOffer]) -> list[float
 
 @dataclass(frozen=True, slots=True)
 class GreedyOptions:
-    """Where the paper is silent or its authors' program differs.
+    """Options where the paper is silent or its authors' program differs.
 
     Attributes
     ----------

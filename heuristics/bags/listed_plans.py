@@ -154,7 +154,7 @@ class _Vm:
         return max(int(instance.machine_ready_s[machine]), since_s)
 
     def place(self, group: int) -> _Place | None:
-        """Where a task ends first here; None if it does not end in time."""
+        """Place on this VM at which a task of a group ends first; None if it does not end in time."""
         instance, index = self.instance, self.offer.index
         full, slow = instance.duration_s[group, index].tolist()
         seconds = int(instance.sustained_s[group, index]) if self.rules is None else full
@@ -171,7 +171,7 @@ class _Vm:
         return min(in_time, key=lambda place: place.end_s, default=None)
 
     def _at_full_speed(self, start: int, seconds: int) -> list[_Place]:
-        """After a wait for credits, if need be; nowhere if a VM cannot hold as many."""
+        """Places at full speed, after a wait for credits if need be; none if a VM cannot hold as many."""
         assert self.rules is not None, "others have no credits"
         earned = self.rules.credits_per_hour / 3600
         needed = max(seconds * (1 / SECONDS_PER_CREDIT - earned), 0.0) + _SPARE_CREDITS

@@ -105,7 +105,7 @@ class LongestFirst:
         return self.first_vms(sorted(range(len(self.offers)), key=lambda k: -self.offers[k].vcpus))
 
     def first_vms(self, order: Sequence[int], vms: float = math.inf) -> tuple[int, ...]:
-        """So many VMs, or all that can be rented and be of use, of the offers in an order."""
+        """The first VMs of the offers in an order: a number of them, or all that can be rented and be of use."""
         counts = [0] * len(self.offers)
         left = VmsLeft(self.instance)
         for k in order:

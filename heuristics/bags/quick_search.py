@@ -35,7 +35,7 @@ carried on, and find no other. Where there is ten times as much, another run fol
 _ENOUGH_S_OF_FEW, _ENOUGH_S_A_PAIR = 5e-3, 4e-4
 """A search of few tasks takes no longer than this and so much for each pair of tasks: more would find nothing."""
 _TIE = 1e-4
-"""What a second of makespan is worth where the cost alone counts, in mean prices of a VM, and the reverse."""
+"""Worth of a second of makespan where the cost alone counts, in mean prices of a VM, and the reverse."""
 
 
 def quick_plan(

@@ -232,7 +232,7 @@ _MOMENTS_AT_A_TIME = 256
 _LOADED_IN_S, _COMPILED_IN_S = 0.5, 2.0
 """Seconds of plain Python, in a process, that take as long as to load the compiled loop, and as to compile it."""
 _SHARE_OF_LIMIT = 0.1
-"""What plain Python may take of the time that is left; then it is the loop, which takes little of it."""
+"""Share of the time left that plain Python may take; then it is the loop's turn, which takes little of it."""
 
 
 class Lost(NamedTuple):
@@ -243,7 +243,7 @@ class Lost(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """Where lost tasks go, in the order of `Lost`: arrays of `PlaceRow` and of `PackedVmRow`."""
+    """Places of lost tasks, in the order of `Lost`: arrays of `PlaceRow` and of `PackedVmRow`."""
 
     places: Any
     vms: Any

@@ -15,9 +15,9 @@ from ...core.quantities import NOISE, NONE
 from ...instances.entries import NEVER
 
 SURVEY, LOSS, ROOM, COST = range(4)
-"""What is asked: rescues of all moments; what is lost at one; what may be rented then; what a rescue costs more."""
+"""Questions: rescues of all moments; what is lost at one; what may be rented then; what a rescue adds to the cost."""
 DONE, OVER_BUDGET, FAILED = range(3)
-"""How a survey ended: all moments are covered; it is to be gone on with; no rescue was found."""
+"""Ends of a survey: all moments are covered; it has to be continued; no rescue was found."""
 MOST_TYPES = 6
 """Types of which all sets that may go down are looked at, 63 at most; for more, their bill is bounded."""
 QUICK, FILLED, EVENED, N_PACKINGS = range(4)
@@ -84,7 +84,7 @@ class OwnVmRow:
 
 @dataclass(slots=True, eq=False)
 class PlaceRow:
-    """Where a lost task goes: VM, core, start, end, and which task was put on the VM before."""
+    """Place of a lost task: VM, core, start, end, and which task was put on the VM before."""
 
     vm: int = 0
     core: int = 0

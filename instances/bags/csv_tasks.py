@@ -231,7 +231,7 @@ class _Reader(TableRows):
         self.lines: list[int] = []
         self.with_comma: Issue | None = None
         self.thousands = thousands and table.delimiter in BARE_DELIMITERS
-        """Whether commas are taken to stand between thousands, as far as that can be."""
+        """True if commas stand between thousands, as far as they can."""
         # Where commas divide the cells, no number can have a decimal comma, and no tool writes any.
         self._commas = table.delimiter != "," and known.own
         self._or_thousands: Issue | None = None

@@ -24,12 +24,12 @@ has stopped. Replays that go on for so long have missed their deadline nine time
 _LARGEST = 2**63 - 1
 _PERIOD = 2**128
 _STRIDE = 0x9E3779B97F4A7C15F39CC0605CEDC835
-"""From one stream to the next: the golden ratio of the period, as in numpy's ``PCG64.jumped``; a power of two would
-make streams that resemble each other."""
+"""Distance from one stream to the next: the golden ratio of the period, as in numpy's ``PCG64.jumped``; with a power of
+two, streams would resemble each other."""
 
 
 def horizon_s(instance: Instance) -> int:
-    """Until when events are drawn."""
+    """Time until which events are drawn."""
     return HORIZON_DEADLINES * instance.deadline_s
 
 

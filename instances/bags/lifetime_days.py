@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Scale = Annotated[float, Field(gt=0, le=1e9)]
 _HALVINGS = 64
-"""Of the range of lifetimes, until no number lies between its ends."""
+"""Halvings of the range of lifetimes until no number lies between its ends."""
 
 
 class BathtubScenario(Record):

@@ -30,11 +30,11 @@ from .spot_price_history import LINUX, SpotPrice, TheirRecord, plain_product, re
 from .vm_catalogue import Catalogue, CataloguedType, Quote
 
 _DIGITS = 12
-"""Of a mean, which more digits than floats have would not make more exact."""
+"""Digits of a mean, which more digits than floats have would not make more exact."""
 _LOCAL_ZONE = re.compile(rf"{AWS_REGION}-.+|[a-z]+[0-9]+-.+-az[0-9]+")
 """Names and ids of local zones and wavelength zones: us-east-1-atl-1a, use1-atl2-az1."""
 _ARCHITECTURES: dict[str, Architecture] = {"x86_64": "x86_64", "i386": "x86_64", "arm64": "arm64"}
-"""By the names of AWS. Of several, i386 is not the only one: such types run x86_64, too."""
+"""Architectures by the names of AWS. Of several, i386 is not the only one: such types run x86_64, too."""
 _MAC = "x86_64_mac", "arm64_mac"
 
 

@@ -69,7 +69,7 @@ _COUNTS = {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum
 
 
 class AvailabilityDocument(_Head):
-    """There are as many spot VMs as a trace says; see `AvailabilityScenario`.
+    """Scenario of as many spot VMs as a trace says; see `AvailabilityScenario`.
 
     Attributes
     ----------

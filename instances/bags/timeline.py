@@ -28,7 +28,7 @@ _MOST_EVENTS = 10_000_000
 
 
 Interruption: TypeAlias = Literal["interrupt", "hibernate", "stop", "terminate"]
-"""What may happen to VMs: what the cloud does, or one of the three things that clouds do."""
+"""Interruption of VMs: the one that the cloud has (``interrupt``), or one of the three that clouds have."""
 
 EventKind: TypeAlias = Literal["interrupt", "hibernate", "stop", "terminate", "resume", "capacity", "price"]
 

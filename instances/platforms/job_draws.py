@@ -28,12 +28,12 @@ JOB_SETS: dict[JobSetKind, str] = {
     "big": "1,000 to 2,000 processor-minutes",
     "mixed": "as many small as big ones, in random order",
 }
-"""What each kind of set consists of."""
+"""Jobs of each kind of set, in words."""
 _SMALL = (60, 120)
 _BIG = (1000, 2000)
 _PRIORITIES = (1, 20)
 _MOST_BUDGET = 10**6
-"""For a processor-minute."""
+"""Most budget of a job for a processor-minute."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from ...schedules.schedule import Schedule
 from .task_classes import TaskClasses
 
 BurstableMode: TypeAlias = Literal["refuse", "baseline"]
-"""What a model does with burstable offers whose CPU credits it cannot plan: refuse them, or run all tasks there at the
+"""Treatment of burstable offers whose CPU credits a model cannot plan: refuse them, or run all tasks there at the
 baseline."""
 
 MOST_PATTERNS = 200_000

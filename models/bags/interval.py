@@ -73,7 +73,7 @@ class IntervalModel:
     """
 
     order_matters: ClassVar[bool] = False
-    """Whether it matters when a task ends on a VM that runs one at a time."""
+    """True if the end of each task matters on a VM that runs one at a time."""
 
     def __init__(
         self,
@@ -237,7 +237,7 @@ class IntervalModel:
         return place.seconds + self.vms[place.vm].kind.ready_s - self.zero_s
 
     def cores_and_memory_suffice(self) -> None:
-        """At each instant no more tasks than cores, and no more memory than there is (Burst-HADS eq. 2 and 3)."""
+        """Add rows: at no instant more tasks than cores, nor more memory than there is (Burst-HADS eq. 2 and 3)."""
         free = self.instance.memory_never_binds
         for number, (vm, places) in enumerate(zip(self.vms, self.by_vm, strict=True)):
             checkpoint()

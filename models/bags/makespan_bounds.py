@@ -144,7 +144,7 @@ def _credits_earned_s(burstable: Burstable, seconds: IntArray) -> FloatArray:
 
 
 def _pigeonhole_s(durations_s: IntArray, cores: int) -> int:
-    """Of the qK + 1 longest tasks, some core of the K gets q + 1: at least the q + 1 shortest of them."""
+    """Bound by pigeonholes: of the qK + 1 longest tasks, some core of the K gets q + 1, the shortest ones at least."""
     longest_first = np.sort(durations_s)[::-1]
     total = np.concatenate([[0], np.cumsum(longest_first)])
     rounds = np.arange(1, (len(longest_first) - 1) // cores + 1)
@@ -155,7 +155,7 @@ def _pigeonhole_s(durations_s: IntArray, cores: int) -> int:
 
 
 def _largest_groups_s(instance: Instance) -> int:
-    """For each of the largest groups alone: least time in which all cores together can run its tasks one by one."""
+    """Bound by the largest groups, each alone: least time in which all cores together can run its tasks one by one."""
     largest = np.argsort(-instance.group_size, kind="stable")[:MOST_CLASSES]
     offers = [offer for offer in instance.offers if offer.limit]
     indices = [offer.index for offer in offers]

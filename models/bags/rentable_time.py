@@ -40,7 +40,7 @@ class RentableColumn:
 
 @dataclass(frozen=True, slots=True)
 class RentableTime:
-    """When VMs can work on a day.
+    """Time for which VMs can work on a day.
 
     Attributes
     ----------

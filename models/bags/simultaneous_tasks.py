@@ -1,4 +1,4 @@
-"""Which tasks can run on a VM together, as weights: the cuts that see more of the memory than its kilobyte-seconds.
+"""Sets of tasks that can run on a VM together, as weights: cuts that see more of its memory than kilobyte-seconds.
 
 If every set of tasks that fits a VM at one instant (by cores and by memory) weighs at most W, then in a VM time of S
 seconds the tasks that it ran, each weighing w for its duration e, have ``sum w e <= W S``. Weights of 1 and W = cores

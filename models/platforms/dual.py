@@ -37,7 +37,7 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 Caps: TypeAlias = Mapping[Metric, Fraction]
 
 _MOST_BITS = NEVER.bit_length() - 1
-"""What a job costs stays below 2 to this power; integers of the inner loop have 63 bits."""
+"""Power of 2 below which the cost of a job stays; integers of the inner loop have 63 bits."""
 
 _LARGEST_PRICE = math.sqrt(sys.float_info.max)
 
@@ -136,7 +136,7 @@ def dual_value(fluid: PlatformFluid, metric: Metric, caps: Caps, prices: Prices)
 
 
 def _latest_s(fluid: PlatformFluid, caps: Caps) -> IntArray:
-    """When a job has used up a whole cap on execution time or delay, shape (n_jobs,)."""
+    """Time at which a job has used up a whole cap on execution time or delay, shape (n_jobs,)."""
     latest = np.full(len(fluid.size), NEVER)
     if "execution_time_s" in caps:
         latest = np.minimum(latest, fluid.arrival_s + min(math.floor(caps["execution_time_s"]), NEVER // 2))

@@ -35,7 +35,7 @@ MOST_SLOTS = 4_000
 """Even slots, for the time in which clusters are likely to be busy; longer ones follow."""
 
 _LONGER = 0.02
-"""How much longer than all time before a slot may be after the even ones."""
+"""Length of each slot after the even ones, relative to all time before it."""
 
 _SLOWEST = 0.25
 """Share of all processors with which the time is estimated in which clusters are busy."""

@@ -90,7 +90,7 @@ def is_next(r: Rows, first: int, last: int) -> bool:
 
 
 def next_s(r: Rows) -> int:
-    """When the next event of the queue is; `NEVER` without any."""
+    """Time of the next event of the queue; `NEVER` without any."""
     return r.events[0].time_s if r.n_events else NEVER
 
 
@@ -197,7 +197,7 @@ def make_room_for_standby(r: Rows) -> None:
 
 
 def earliest_start(r: Rows, vm: VmRow, kb: int, duration_s: int, since_s: int) -> int:
-    """When a VM whose memory may bind can start a task, no earlier than a moment; `NONE` if it is too small."""
+    """Earliest start of a task on a VM whose memory may bind, from a moment on; `NONE` if it is too small."""
     span(r, vm)
     n_spans = r.n_spans
     start_s = earliest_among(r, list_spans(r, vm), max(vm.free_s, since_s), vm.most_kb - kb, duration_s)
@@ -228,7 +228,7 @@ def add_span(r: Rows, task: int, after: int) -> int:
 
 
 def earliest_among(r: Rows, first: int, start_s: int, room_kb: int, duration_s: int) -> int:
-    """When there is room for some time beside what is listed, from a moment on; `NONE` if never."""
+    """First moment from which there is room for some time beside what is listed; `NONE` if there is none."""
     if not fits(room_kb):
         return NONE
     while True:
@@ -272,7 +272,7 @@ def profile_running(r: Rows, vm: VmRow) -> None:
 
 
 def earliest_on_sketch(r: Rows, k: int, kb: int, duration_s: int) -> int:
-    """When a sketch whose memory may bind would start a task; `NONE` if its memory never suffices."""
+    """Earliest start of a task on a sketch whose memory may bind; `NONE` if its memory never suffices."""
     start_s = NEVER
     for core in range(r.offers[r.sketches[k].offer].vcpus):
         start_s = min(start_s, r.sketched[k][core])

@@ -18,7 +18,7 @@ from .rows import DayRow, or_none
 from .state import ReplayState
 
 _WAKES_UNTIL = 2
-"""How often the deadline, or the day if that is longer, passes until policies are woken no more."""
+"""Multiple of the deadline, or of the day if that is longer, after which policies are woken no more."""
 
 
 class Replay(EventLoop[DayOutcome]):
@@ -124,7 +124,7 @@ class Replay(EventLoop[DayOutcome]):
 
 
 def last_call_s(day: Timeline, instance: Instance) -> int:
-    """Until when policies are woken: twice the deadline, or twice the last event of the day if that is later."""
+    """Time until which policies are woken: twice the deadline, or twice the last event of the day if that is later."""
     last_s = day.events[-1].time_s if day.events else 0
     return _WAKES_UNTIL * max(last_s, instance.deadline_s)
 

@@ -32,7 +32,7 @@ def is_next(r: Any, first: int, last: int) -> bool:
 
 
 def next_s(r: Any) -> int:
-    """When the next event of the queue is; `NEVER` without any."""
+    """Time of the next event of the queue; `NEVER` without any."""
     return r.queue[0][0] if r.queue else NEVER
 
 
@@ -114,7 +114,7 @@ def pack_new_vms(r: Any, start_s: int) -> int:
 
 
 def earliest_start(r: Any, vm: Any, kb: int, duration_s: int, since_s: int) -> int:
-    """When a VM whose memory may bind can start a task, no earlier than a moment; `NONE` if it is too small."""
+    """Earliest start of a task on a VM whose memory may bind, from a moment on; `NONE` if it is too small."""
     start_s = r.timeline(vm).earliest_start_s(kb, duration_s, since_s)
     return NONE if start_s is None else start_s
 
@@ -132,7 +132,7 @@ def profile_running(r: Any, vm: Any) -> None:
 
 
 def earliest_on_sketch(r: Any, k: int, kb: int, duration_s: int) -> int:
-    """When a sketch whose memory may bind would start a task; `NONE` if its memory never suffices."""
+    """Earliest start of a task on a sketch whose memory may bind; `NONE` if its memory never suffices."""
     start_s = r.timelines[k].earliest_start_s(kb, duration_s)
     return NONE if start_s is None else start_s
 

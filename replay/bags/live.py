@@ -36,7 +36,7 @@ from .runs import chosen_cloud
 from .state import ReplayState, Vm, session_billing
 
 _LONGER = 0.1
-"""What takes longer than expected is expected to take so much longer again, as a part of what it has taken."""
+"""Time that is still expected of what takes longer than expected, as a part of what it has taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class _Cores:
 
 
 def _next_look_s(r: ReplayState) -> float | None:
-    """When to ask again: at the next timer of the policy, or when something has not happened that was expected."""
+    """Time of the next question: at the next timer of the policy, or when something expected has not happened."""
     if r.over:
         return None
     times_s = [entry[0] for entry in r.queue if entry[0] > r.now_s and entry[1] in _TIMERS]
@@ -331,7 +331,7 @@ class _Moment:
                 _HANDLERS[type(event)](self, event)
 
     def phase(self, event: Event) -> int:
-        """When an event happens within its moment: a type has room before VMs are ready, and none after."""
+        """Order of an event within its moment: a type has room before VMs are ready, and none after."""
         if isinstance(event, events.TypeLimited) and event.vms is not None:
             there = self.r.types[self.r.offers[self.offer(event.type, "spot")].type].capacity
             return _PHASES[events.TypeLimited] if NONE < there <= event.vms else _PHASES[events.VmDraining]
@@ -367,7 +367,7 @@ class _Moment:
                     rules.count_running(r, vm, FULL_SPEED, 0)
 
     def later(self, at_s: int, taken_s: int) -> int:
-        """When something is expected that takes longer than it should have taken."""
+        """Time at which something is expected that takes longer than it should have taken."""
         return at_s if at_s > self.r.now_s else self.r.now_s + max(math.ceil(_LONGER * taken_s), 1)
 
     def shift(self, vm: Vm, by_s: int) -> None:
@@ -571,5 +571,5 @@ _HANDLERS: Mapping[type, Callable[[_Moment, Any], None]] = {
     events.VmCredits: _Moment.credited,
 }
 _PHASES = {kind: phase for phase, kind in enumerate(_HANDLERS)}
-"""What happens first at a moment; all other events change nothing that is not in the state."""
+"""Order of the events of a moment; all others change nothing that is not in the state."""
 _RETURNS, _NEVER = _PHASES[events.VmResumed], len(_PHASES)

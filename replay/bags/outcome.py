@@ -101,10 +101,10 @@ class DayOutcome:
 
 _FIELDS = {entry.name for entry in fields(Rows) if entry.type == "int"}
 COUNTED = tuple(entry.name for entry in fields(DayOutcome) if type(entry.default) is int and entry.name in _FIELDS)
-"""What a `DayOutcome` and a replay count by the same name."""
+"""Fields that a `DayOutcome` and a replay count by the same name."""
 
 COUNTED_BY_KIND = tuple(f"{what}_{kind}" for kind in MIGRATION_KINDS for what in ("migrated", "hibernations"))
-"""What is counted by kinds of migration."""
+"""Fields that are counted by kinds of migration."""
 
 OF_ROWS = (
     "unfinished",
@@ -143,7 +143,7 @@ BILLED = (
     *("offer_index", "since_s", "terminated_s", "hibernated_s", "stopped_s", "ran_s"),
     *("first_session", "n_paid", "cost_usd"),
 )
-"""What a bill is made of, of the row of a VM."""
+"""Fields of the row of a VM that its bill is made from."""
 
 
 def bills_of(

@@ -43,7 +43,7 @@ _DAYS_A_CASE = 32
 _SHARE_OF_QUIET, _SHARE_OF_CANDIDATES, _SHARE_OF_RACE = 0.3, 0.4, 0.6
 """Shares of what is left of a time limit then."""
 _PRICES_OF_A_LATE_DAY = 10.0
-"""What a day that misses the deadline counts, as so many times what the bag costs on demand."""
+"""Cost that a day counts that misses the deadline, as a multiple of the cost of the bag on demand."""
 _MOST_REPORTED = 12
 _NO_TIME = "there was no time to replay a day for the choice of the plan"
 
@@ -57,7 +57,7 @@ class _Day(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Days:
-    """Where days come from, and what answers to them."""
+    """Source of the days, and the policy that answers to them."""
 
     make: PolicyMaker[Policy]
     scenario: Scenario

@@ -73,7 +73,7 @@ _FIRST = {
     rows.ATTEMPTED: "stolen",
     rows.STRANDED: "tasks",
 }
-"""What the first whole number is called where nothing else is told."""
+"""Name of the first whole number of a note, by kind, where nothing else is told."""
 
 
 def _details(instance: Instance, what: int, first: int, second: int, real: float) -> dict[str, Any]:
@@ -102,7 +102,7 @@ _TOLD = (
     *("hibernations", "resumes", "on_demand_started", "migrations", "steal_attempts", "steals", "tasks_stolen"),
     *("checkpoints", "recoveries", "cpu_time_saved_s"),
 )
-"""What the end of a trace says of an outcome, beside tasks, cost and what there seldom is."""
+"""Fields of an outcome at the end of a trace, beside tasks, cost and those that are seldom there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

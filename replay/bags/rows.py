@@ -28,7 +28,7 @@ LEFT_OUT, FIRST_NEW = range(NONE - 1, NONE - 3, -1)
 IDLE, BUSY, NEW = range(3)
 MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
 MIGRATION_KINDS: tuple[MigrationKind, ...] = get_args(MigrationKind)
-"""How records call that (HADS, section 5.3.2)."""
+"""Names of the kinds of migrations in records (HADS, section 5.3.2)."""
 
 # What is kept on record; see `record`. Beside VM, core and task, a row has two whole numbers and a real one.
 LAUNCHED, GOT_READY, STARTED, FINISHED, WENT_DOWN, WAS_STOPPED, RECLAIMED, NOTICED, RESUMED, RESTARTED = range(10)
@@ -38,7 +38,7 @@ CYCLE_ENDED, IDLE_LIMITED, ATTEMPTED, STRANDED, ENDED, WOKEN = range(18, 24)
 # Bits of a migration, beside the kind of the VM that takes the task.
 RECOVERED, LATE = 4, 8
 MODE_SHIFT = LATE.bit_length()
-"""Above them is the mode of the task."""
+"""Shift of the mode of the task, which is above these bits."""
 
 # Why a compiled loop gives up.
 DONE, TOO_MANY_VMS, TOO_MANY_EVENTS, TOO_MANY_ENTRIES, NEEDS_RESCUE, REFUSED = range(6)
@@ -138,7 +138,7 @@ class GroupRow:
 
 @dataclass(slots=True, eq=False)
 class DurationRow:
-    """Of a group on an offer: durations at both speeds, run time, checkpoints of a whole task."""
+    """Times of a group on an offer: durations at both speeds, run time, checkpoints of a whole task."""
 
     full_s: int = 0
     baseline_s: int = 0
@@ -405,7 +405,7 @@ class PriceRow:
 
 @dataclass(slots=True, eq=False)
 class SessionRow:
-    """From when to when a VM ran, whether the cloud ended it, and its next session."""
+    """Session of a VM: when it began and ended, whether the cloud ended it, and its next session."""
 
     start_s: int = 0
     end_s: int = 0
@@ -442,7 +442,7 @@ class SketchRow:
 
 @dataclass(slots=True, eq=False)
 class SpanRow:
-    """From when to when a task takes how much memory, and the next of the list."""
+    """Span in which a task takes memory: from when to when, how much, and the next of the list."""
 
     start_s: int = 0
     end_s: int = 0
@@ -468,7 +468,7 @@ class RescueTaskRow:
 
 @dataclass(slots=True, eq=False)
 class StandbyRow:
-    """Of a task: what it asks of on-demand VMs, and where the rescue has it that `on-time` keeps ready.
+    """Place of a task in the rescue that `on-time` keeps ready, and what the task asks of on-demand VMs.
 
     Attributes
     ----------

@@ -220,12 +220,12 @@ def is_executing(r: Rows, vm: VmRow) -> bool:
 
 
 def earliest_uptime(r: Rows, vm: VmRow) -> int:
-    """From when on a VM can run something."""
+    """Uptime from which a VM can run tasks."""
     return max(uptime_at(vm, r.now_s), vm.first_start_s)
 
 
 def core_free(r: Rows, slot: CoreRow, from_s: int) -> int:
-    """When a core is free for good, in uptime."""
+    """Uptime from which a core stays free."""
     last = slot.last if slot.last != NONE else slot.running
     return from_s if last == NONE else max(r.tasks[last].end_s, from_s)
 
@@ -955,7 +955,7 @@ def rent_usd(r: Rows, offer: int, session_s: int) -> float:
 
 
 def paid_until(r: Rows, vm: VmRow) -> int:
-    """Until when a VM is paid for, if that is by blocks."""
+    """Time until which a VM is paid for, if that is by blocks."""
     bill: Any = r.offers[vm.offer_index]
     if bill.block_s == 1 or vm.session_from_s == NONE:
         return 0

@@ -37,7 +37,7 @@ _LOADS_FOR = 20_000
 """Tasks of all replays for which compiled loops are loaded, about as long as the other engine takes."""
 
 _Row: TypeAlias = tuple[list[DayOutcome], float | None, float | None]
-"""What a day came to under each policy, its bound, and the least cost found for it."""
+"""Outcome of a day under each policy, its bound, and the least cost found for it."""
 
 
 def replay_day(
@@ -427,7 +427,7 @@ METRICS: dict[str, Callable[[DayOutcome], float]] = {
     **by_name("preemptions", "steal_attempts", "steals", "tasks_stolen", "checkpoints", "recoveries"),
     **by_name("cpu_time_saved_s"),
 }
-"""What is averaged over all days, by name."""
+"""Metrics that are averaged over all days, by name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ class Vm(VmRow):
 
     @property
     def drains_until_s(self) -> int | None:
-        """Of a VM that runs and has notice of its interruption: when that comes. It starts nothing more."""
+        """Time of the interruption of which a running VM has notice; it starts nothing more."""
         return None if self.gone_s == NONE else self.gone_s
 
     @property
@@ -137,7 +137,7 @@ class Vm(VmRow):
 
     @property
     def session_s(self) -> int | None:
-        """Since when it runs and is billed; None if it does not."""
+        """Time since which it runs and is billed; None if it does not."""
         return None if self.session_from_s == NONE else self.session_from_s
 
     @property
@@ -193,12 +193,12 @@ class Vm(VmRow):
 
     @property
     def running(self) -> list[Run | None]:
-        """Of each core: what runs on it."""
+        """Runs by core; None where none is."""
         return self._present_runs()[0]
 
     @property
     def waiting(self) -> list[deque[Run]]:
-        """Of each core: what waits for it, in order."""
+        """Queues by core, in order."""
         return self._present_runs()[1]
 
     def _present_runs(self) -> tuple[list[Run | None], list[deque[Run]]]:
@@ -219,7 +219,7 @@ class Vm(VmRow):
 
     @property
     def dumps(self) -> dict[int, int]:
-        """Of each core whose task is preempted and writes a checkpoint: the uptime at which it was preempted."""
+        """Uptime of the preemption, by core, of each task that is preempted and writes a checkpoint."""
         replay = self._replay
         tasks = ((core, slot.running) for core, slot in enumerate(replay.cores[self.index]) if slot.running != NONE)
         found = {core: replay.tasks[task].dumping_s for core, task in tasks}
@@ -227,7 +227,7 @@ class Vm(VmRow):
 
     @property
     def written(self) -> dict[int, tuple[float, int]]:
-        """Of each core whose run has outlived an interruption with notice: what it had saved then.
+        """Work saved, by core, of each run that has outlived an interruption with notice: what it had saved then.
 
         In seconds of its work, and the checkpoints that it had written.
         """
@@ -339,7 +339,7 @@ _BROKEN = {
     rows.ENDED_ALREADY: "is terminated already",
     rows.HAS_TASKS: "has tasks left and cannot be terminated",
 }
-"""What is wrong with a VM that a decision is about."""
+"""Faults of a VM that a decision is about, in words."""
 
 _OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "helpers", "heads", "ordered")
 
@@ -537,7 +537,7 @@ class ReplayState(Rows):
 
     @property
     def saved(self) -> Mapping[int, float]:
-        """Of each unfinished task that has gone on elsewhere from a checkpoint: the fraction of it that is saved."""
+        """Fraction saved of each unfinished task that has gone on elsewhere from a checkpoint."""
         return _Saved(self.tasks)
 
     @property
@@ -619,12 +619,12 @@ class ReplayState(Rows):
         )
 
     def _ready_s(self, vm: Vm) -> int:
-        """When a VM is, or was, ready to run tasks in its present session, of which the setup is a part."""
+        """Time at which a VM is, or was, ready to run tasks in its present session, of which the setup is a part."""
         since_s, setup_s = vm.ready_s if vm.session_s is None else vm.session_s, vm.offer.vm_type.setup_s
         return max(since_s, vm.zero_s + setup_s, min(since_s + setup_s, self.now_s))
 
     def _paid_until_s(self, vm: Vm) -> float | None:
-        """Until when the present session of a VM is paid by the day's billing; None if that is not beyond now."""
+        """Time until which the present session of a VM is paid by the day's billing; None if that is not beyond now."""
         bill: Any = self.offers[vm.offer_index]
         until_s = 0 if vm.session_s is None else paid_until_s(bill, vm.session_s, self.now_s)
         return float(until_s) if until_s > self.now_s else None
@@ -668,7 +668,7 @@ class ReplayState(Rows):
         return rules.dump_of(self, self.tasks[task].group, offer.index, self._mode(offer.index, mode))
 
     def end_if_placed_s(self, vm: Vm, task: int, mode: int | None = None, saved: float = 0.0) -> int | None:
-        """When a task would end on a VM if it were appended now; None if it cannot run there."""
+        """End of a task on a VM if it were appended now; None if it cannot run there."""
         duration_s = self.duration_s(task, vm.offer, mode, saved)
         if duration_s >= NEVER:
             return None

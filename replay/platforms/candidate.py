@@ -114,7 +114,7 @@ Order: TypeAlias = tuple[float, ...]
 """The less, the better."""
 
 Preference: TypeAlias = Callable[[Candidate, PlatformJob], Order]
-"""How good a candidate is for a job."""
+"""Key by which candidates for a job are compared."""
 
 
 def overspend(candidate: Candidate, job: PlatformJob) -> float:

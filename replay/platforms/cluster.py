@@ -14,7 +14,7 @@ from .candidate import Candidate, PlatformJob, is_good
 from .local_scheduler import LocalScheduler, PlatformRules
 
 _BEHIND_ALL = MAX_SECONDS + 1
-"""Where others have the negative of their priority, or their deadline."""
+"""Key of jobs behind all others, which have the negative of their priority, or their deadline."""
 
 
 class ClusterScheduler(LocalScheduler):
@@ -154,7 +154,7 @@ class ClusterScheduler(LocalScheduler):
         self._least_slack = int(self._slack.min()) if self._jobs else 0
 
     def next_start_s(self) -> int | None:
-        """When the first job of the queue has its first processors; None if none waits."""
+        """Time at which the first job of the queue has its first processors; None if none waits."""
         if not self._jobs:
             return None
         return self._capacity.slot_of(int(self._ends[0]) - self._jobs[0].size) * SLOT_S

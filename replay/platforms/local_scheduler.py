@@ -53,7 +53,7 @@ CloudEstimates: TypeAlias = Literal["printed", "exact"]
 
 @dataclass(frozen=True, slots=True)
 class PlatformRules:
-    """By which rules local schedulers work; those of Caron & de Assuncao if nothing is said.
+    """Rules by which local schedulers work; those of Caron & de Assuncao if nothing is said.
 
     Attributes
     ----------

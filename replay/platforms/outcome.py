@@ -137,7 +137,7 @@ class PlatformOutcome:
 
     @property
     def end_s(self) -> int:
-        """When the last job ended."""
+        """End of the last job."""
         return max(job.end_s for job in self.jobs)
 
 

@@ -1,4 +1,4 @@
-"""Who chooses among candidates: the policies of Caron & de Assuncao, and what they are compared with."""
+"""Policies, which choose among candidates: those of Caron & de Assuncao, and others for comparison."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ _ROUND_ROBIN = "round-robin"
 PLATFORM_POLICIES: dict[str, str] = {name: description for name, (_, _, description) in _PREFERENCES.items()} | {
     _ROUND_ROBIN: "a resource drawn at random, all equally likely; nothing is displaced"
 }
-"""What each policy does, by name; the rules of the local schedulers are changed by `SUFFIXES`."""
+"""Summary of each policy, by name; the rules of the local schedulers are changed by `SUFFIXES`."""
 
 
 def platform_policy(name: str) -> PolicyFactory:
@@ -156,4 +156,4 @@ def _fault_of_rules(policy: PlatformPolicy) -> str:
 
 
 KIND = PolicyKind(PlatformPolicy, PLATFORM_POLICIES, lambda name, _: platform_policy(name), _fault_of_rules)  # type: ignore[type-abstract]
-"""What policies of platforms are."""
+"""The kind of policies of platforms."""

@@ -170,4 +170,4 @@ METRICS: dict[str, Callable[[PlatformOutcome], float]] = {
     "messages_per_placement": lambda run: run.messages / run.placements,
     **by_name("comparisons"),
 }
-"""What is averaged over all runs, by name."""
+"""Metrics that are averaged over all runs, by name."""

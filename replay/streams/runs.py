@@ -122,7 +122,7 @@ def _run(sampled: SampledJobs, make: PolicyMaker[StreamPolicy], seed: int) -> St
 METRICS: dict[str, Callable[[StreamOutcome], float]] = by_name(
     *("cost_usd", "late_tasks", "unfinished_tasks", "late_s", "idle_s", "busy_s", "suspensions", "returns")
 )
-"""What is averaged over all runs, by name."""
+"""Metrics that are averaged over all runs, by name."""
 
 
 @dataclass(frozen=True, slots=True)

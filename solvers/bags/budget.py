@@ -1,4 +1,4 @@
-"""Who gets how much of the time of a `solve`: all shares of all layers, in one place."""
+"""Budget of the time of a `solve`: all shares of all layers, in one place."""
 
 from __future__ import annotations
 
@@ -95,4 +95,4 @@ class Budget:
 
 
 BUDGET = Budget()
-"""As it is used: for the plans of `solve`, not for `replan`, whose times are in milliseconds."""
+"""Budget as it is used: for the plans of `solve`, not for `replan`, whose times are in milliseconds."""

@@ -216,7 +216,7 @@ def _less_trust(base: Instance, quiet: Schedule) -> Iterator[tuple[str, _Changes
 
 
 def _spot_end_s(schedule: Schedule) -> int:
-    """When the last task on spot VMs ends; the makespan if none is."""
+    """End of the last task on spot VMs; the makespan if none is there."""
     spot = schedule.instance.offer_is_spot[schedule.vm_offer[schedule.task_vm]]
     return int(schedule.task_end_s[spot].max(initial=0)) or schedule.makespan_s
 

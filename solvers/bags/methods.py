@@ -300,7 +300,7 @@ METHODS: dict[str, MethodEntry] = {
         ),
     )
 }
-"""What is built in, by name."""
+"""Methods that are built in, by name."""
 
 
 def find_method(method: GivenMethod) -> MethodEntry:

@@ -51,15 +51,15 @@ from .solve import by_iterations, refuse_iterations_with, refuse_wrong, solve
 
 USUAL_S = 0.05
 LONG_S = 0.3
-"""From this time on, the method that `solve` would use goes on from the quick plan."""
+"""Time limit from which the method that `solve` would use goes on from the quick plan."""
 _RESERVE_S, _RESERVE_S_A_TASK = 0.003, 1.6e-6
 _RESERVE_OF_BEGIN, _MOST_RESERVE = 1.4, 0.65
-"""What making and checking the plan takes; of a bag that has been planned again before, it is known."""
+"""Time reserved for making and checking the plan; of a bag that has been planned again before, it is known."""
 _LEAST_SEARCH = 0.1
 """Share of the time that is left when the search begins, which it has whatever the ending takes."""
 _KNOWN_ENDINGS, _ONE_OF, _LITTLE_LATER = 200, 100, 0.12
 _MOST_OF, _SLACK_S = 0.9, 3e-4
-"""How many endings are known; with the time that is left for the next one, one call of so many may be later than this
+"""Number of known endings; with the time that is left for the next one, one call of so many may be later than this
 share of the limit, and this share of all calls ends as long before it."""
 _CUTS = 40
 """Most cuts for new prices."""

@@ -22,7 +22,7 @@ STATUS_MEANINGS: dict[Status, str] = {
     "no-plan": "no plan was found, by this method and in this time; this proves nothing about others",
     "infeasible": "proved: no plan exists",
 }
-"""What each status says, and how it was earned."""
+"""Meaning of each status, and how it was earned."""
 
 
 Quantity: TypeAlias = Literal["cost_usd", "makespan_s"]

@@ -477,4 +477,4 @@ STEPS = (
     Step("interval", "proof", lambda b: b.exact, _by("interval")),
     Step("search", "search", lambda b: b.searches_again, _last_search, _never),
 )
-"""In the order in which they are asked."""
+"""Steps in the order in which they are asked."""

@@ -220,7 +220,7 @@ class SlackFleets:
     # ----------------------------------------------------------------- search
 
     def _count_vms_of_groups(self) -> None:
-        """From now on, sets of tasks that are reached tell what the VMs that run them weigh in each limited group."""
+        """Have the sets of tasks that are reached tell, from now on, what their VMs weigh in each limited group."""
         self._fields = _fields(np.append(self._size, [most for _, most in self._group_limits]))
         self._counted = self._group_limits
 

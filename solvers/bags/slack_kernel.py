@@ -14,8 +14,8 @@ from ...core.compiled import compiled, compiled_part
 from ...core.quantities import FloatArray, IntArray
 
 FULL, HALTED, REFUTED = range(-1, -4, -1)
-"""What a loop returns in place of a number: its table is full; it was halted, or takes too long; no fleet is within the
-slack."""
+"""Codes that a loop returns in place of a number: its table is full; it was halted, or takes too long; no fleet is
+within the slack."""
 
 VM_BITS = 7
 """Bits of a number of VMs that is packed with tasks."""

@@ -46,7 +46,7 @@ _STEPS = ((3_000, 7), (30_000, 4), (300_000, 2))
 """Times that D_spot is halved, for bags of up to so many tasks."""
 _MOVES, _MOVES_WITHOUT = 1_000_000, 200_000
 _RESCUE_SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.3)
-"""Of the time on demand, whole tasks fill so much where that is short."""
+"""Shares of the time on demand that whole tasks may fill where it is short."""
 _MOST_POLISHED = 3
 _AS_LONG_AS_IT_TAKES = sys.maxsize
 

@@ -227,7 +227,7 @@ class _Flow:
 
 
 Proof: TypeAlias = Literal["prices", "alone", "in time", "caps"]
-"""What proves a bound.
+"""Proof of a bound.
 
 - ``prices``: prices of processor-minutes and caps, from a linear programme of flowing work;
 - ``alone``: each job as if it were alone;

@@ -353,7 +353,7 @@ def _uses(problem: SizingProblem, counts: tuple[int, ...]) -> list[VmUse]:
 
 
 def _even_loads(problem: SizingProblem, rented: list[tuple[Fraction, int]]) -> list[list[tuple[int, int]]]:
-    """For each rented type (run time, VMs): VMs with their tasks, the longer ones first."""
+    """VMs of each rented type (run time, VMs) with their tasks, the longer ones first."""
     scale = math.lcm(*(runtime.denominator for runtime, _ in rented))
     whole = [(int(runtime * scale), number) for runtime, number in rented]
     low, high = 0, math.floor((problem.available_s - problem.creation_overhead_s) * scale)

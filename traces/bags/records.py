@@ -33,7 +33,7 @@ Clock: TypeAlias = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 
 
 class PlannedRunRecord(Record):
-    """Where and when the last plan has a task; a later plan has a higher number."""
+    """Place and time of a task in the last plan; a later plan has a higher number."""
 
     task: TaskId
     vm: Name

@@ -27,20 +27,20 @@ _INTERRUPTIONS = {
     "stop": ("is stopped", "are stopped"),
     "reclaim": ("is terminated by the cloud", "are terminated by the cloud"),
 }
-"""What interruptions do to a type or a VM, and to several VMs, by the kind of the event."""
+"""Verbs of interruptions, for a type or a VM and for several VMs, by the kind of the event."""
 
 _RETURNS = {"resume": ("resumes", "resume"), "restart": ("boots again", "boot again")}
-"""What else happens to them."""
+"""Verbs of other events of theirs."""
 
 _ENDS = {"hibernate": "hibernate", "stop": "be stopped", "reclaim": "be terminated"}
-"""What a notice announces."""
+"""Words for what a notice announces."""
 
 _DOWN = {"hibernate": "hibernated", "stop": "was stopped"}
 _DOWN_BEFORE = {"hibernate": "had hibernated", "stop": "had been stopped"}
 _DOWN_TO_THE_END = {"hibernate": "hibernates", "stop": "is stopped"}
 
 Verbs: TypeAlias = tuple[str, str]
-"""Of one, and of several."""
+"""Verb of one, and of several."""
 
 _WITH_LOADS = frozenset({*_INTERRUPTIONS, "resume", "restart", "notice"})
 

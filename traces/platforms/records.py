@@ -13,7 +13,7 @@ from ..vm_records import Amount, Count, EventRecord, Moment, Seed, SubmitEvent, 
 
 
 class RulesRecord(Record):
-    """By which rules clusters and clouds work."""
+    """Rules by which clusters and clouds work."""
 
     queue: Literal["priority", "deadline"]
     late_jobs: Literal["displaced", "stay"]

@@ -35,7 +35,7 @@ FineSeconds: TypeAlias = Annotated[float, Field(ge=0, le=LARGEST), AfterValidato
 
 
 class StreamBillingRecord(Record):
-    """In which steps VMs are billed, by the second if it says none, and since when."""
+    """Steps in which VMs are billed, by the second if it says none, and since when."""
 
     block_s: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
     from_request: bool = False

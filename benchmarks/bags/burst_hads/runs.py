@@ -55,7 +55,7 @@ BOTH = "burst-hads against hads"
 """Policy of rows that compare the two."""
 
 ALL = "all cells"
-"""What numbers of the text are of that are of no single job."""
+"""Name, in place of a job, of the numbers of the text that are of no single one."""
 
 WORST = ("ED200", "sc2")
 """Job and worst scenario whose savings the text states."""

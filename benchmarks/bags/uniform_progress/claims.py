@@ -27,7 +27,7 @@ from .runs import (
 )
 
 ABOUT_H = 2.0
-"""What a number of hours means: so many up or down."""
+"""Hours by which a number may differ from a printed one, up or down."""
 
 SAID = Statements.read(__package__)
 

@@ -185,7 +185,7 @@ def everywhere(window: Window) -> bool:
 
 @dataclass(frozen=True)
 class UniformProgressRuns:
-    """Some windows, each under all policies.
+    """Runs of some windows, each under all policies.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ _LARGEST = 3
 """Sets that are bounded, of each kind, from the largest down: smaller ones fit in the free cluster, by the bound."""
 
 _SLOTS = 400
-"""How finely time is divided: ten times as many slots move the bounds by some percent."""
+"""Slots into which time is divided: ten times as many move the bounds by some percent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from .trees import TreeRuns
 WORDS = {"cost": "cost", "execution_time_h": "execution time", "delay_h": "delay"}
 
 MUCH = 0.5
-"""What is much lower is at most this part of the other: the paper does not say how much is much."""
+"""Largest part of another number that counts as much lower: the paper does not say how much is much."""
 
 SHOWN_SETS: tuple[JobSetKind, ...] = ("mixed", "small")
 """Those of the figures; big jobs are not shown in them."""
@@ -29,7 +29,7 @@ SHOWN_SETS: tuple[JobSetKind, ...] = ("mixed", "small")
 SAID = Statements.read(__package__)
 
 Comparison: TypeAlias = Verdict | Literal["alike"]
-"""Whether a number is lower than another one, by the interval of their difference; alike if equal in each draw."""
+"""Comparison of two numbers, lower or not by the interval of their difference; alike if equal in each draw."""
 
 VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not decided")
 
@@ -98,7 +98,10 @@ def against_round_robin(kind: JobSetKind, metric: str, part: float = 1.0) -> lis
 AGAINST_ONE_ANOTHER = tuple(
     lower for kind in SETS for lower in (Lower(kind, "cost", MONEY, TIME), Lower(kind, "delay_h", TIME, MONEY))
 )
-"""By their nature, A is the cheaper one and B has less delay; the figures show it of mixed and small jobs."""
+"""Comparisons of policies A and B: by their nature, A is the cheaper one and B has less delay.
+
+The figures show it of mixed and small jobs.
+"""
 
 
 def share(counts: Mapping[Comparison, int], word: str = "lower") -> str:

@@ -63,7 +63,7 @@ _BOUND_LOOK: dict[str, Any] = {"color": "#222222", "linestyle": (0, (1, 1)), "li
 _LABEL = {"cost": "cost (units)", "execution_time_h": "time (h)", "delay_h": "delay (h)"}
 _TITLE = {"cost": "total cost", "execution_time_h": "total execution time", "delay_h": "total delay"}
 _LINEAR_TO = {"cost": 1000.0, "execution_time_h": 1.0, "delay_h": 0.1}
-"""Below that, where a policy comes to 0, axes have no logarithms."""
+"""Values below which axes are linear, where a policy has a value of 0."""
 
 _FEW_DECADES = 200
 """Axes that reach no further have numbers between the powers of 10, too."""
@@ -205,7 +205,7 @@ _VERDICT_LABELS = {
 
 
 def _grid(rows: Rows) -> Figure:
-    """For each setting that the paper might have had, whether a policy is better than round robin."""
+    """Picture of the settings that the paper might have had: whether a policy is better than round robin."""
     from matplotlib.patches import Patch, Rectangle
 
     cells = [row for row in rows if row.table == CELLS]
@@ -288,4 +288,4 @@ PICTURES: Pictures = {
     "caron-grid": _grid,
     "caron-trees": _trees,
 }
-"""What is drawn, by the name of the file without its ending."""
+"""Pictures, by the name of the file without its ending."""

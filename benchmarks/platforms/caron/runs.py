@@ -32,7 +32,7 @@ def cloud_use_percent(cell: Cell) -> Statistic | None:
 
 
 Cells: TypeAlias = dict[Setting, dict[str, Cell]]
-"""By setting and policy."""
+"""Cells by setting and policy."""
 
 
 @dataclass(frozen=True, slots=True)

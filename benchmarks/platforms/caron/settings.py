@@ -18,18 +18,18 @@ from .assumptions import AS_OURS, NONE_DISPLACED, ROUND_ROBIN, Assumptions
 
 PLATFORM = "caron/hybrid"
 SETS: tuple[JobSetKind, ...] = ("mixed", "small", "big")
-"""In the order of the figures."""
+"""Kinds of job sets, in the order of the figures."""
 
 NUMBERS = (25, 50, 100, 200, 400)
-"""Of jobs in a set; the paper increases it gradually, and does not say how far."""
+"""Numbers of jobs in a set; the paper increases it gradually, and does not say how far."""
 
 PROCESSORS = 64
 BUDGETS = (1.0, 4.0)
-"""Of each cluster; for a processor-minute, from and to. Neither is printed."""
+"""Processors of each cluster; budgets for a processor-minute, from and to. Neither is printed."""
 
 GRID_PROCESSORS = (16, 64, 256, 1024)
 GRID_BUDGETS = ((0.5, 2.0), BUDGETS, (4.0, 16.0))
-"""What is not printed, varied."""
+"""Values of the settings that the paper does not print."""
 
 FAN_OUTS: Mapping[int, tuple[int, ...]] = {64: (2, 4, 8, 16, 64), 256: (2, 4, 8, 16, 64, 256)}
 """Most children of an agent, by the number of resources."""
@@ -158,7 +158,7 @@ def _with_machines_of(cloud: Cloud, processors: int) -> Cloud:
 
 
 Values: TypeAlias = dict[str, float]
-"""Of a run, by the name of the quantity."""
+"""Values of a run, by the name of the quantity."""
 
 METRICS = ("cost", "execution_time_h", "delay_h")
 """The three of section VI."""

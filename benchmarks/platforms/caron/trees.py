@@ -25,12 +25,12 @@ from .settings import MONEY, CaronOptions
 _PROCESSORS = 4
 _JOBS = 100
 _GAP_S = 1.0
-"""So small clusters, and so many jobs in so short a time, that some are late, displaced and sent on."""
+"""Processors of a cluster, jobs, and seconds between them, such that some are late, displaced and sent on."""
 
 _DRAWS = 2
 
 _STRATEGIES = (least_delay, least_overspend)
-"""Of step 4."""
+"""Strategies of step 4."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _RATIO_COLOURS = ("#9A9A9A", "#B9D7F0", "#6FAEDD", "#2F6DB5", "#16325C")
 _STYLE_COLOURS = {"conservative": "#2F6DB5", "aggressive": "#E08A1E"}
 _DODGE = 0.016
-"""How far apart the lines of a sweep are, so that their deviations can be told apart."""
+"""Distance between the lines of a sweep, so that their deviations can be told apart."""
 
 _LEAST_SHARE_PERCENT = 1.5
 """Numbers of hosts that fewer orderings have are not drawn: the panel says how many orderings that are."""

@@ -15,7 +15,7 @@ LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]
 LONG_QUANTITIES: tuple[LongQuantity, ...] = ("hosts", "wall_h", "speedup", "payment_h")
 
 USABLE_S = 3300
-"""Of a paid hour, as the paper's formula has it."""
+"""Usable seconds of a paid hour, as the paper's formula has it."""
 
 _Count: TypeAlias = Annotated[int, Field(ge=1), INTEGRAL]
 _Positive: TypeAlias = Annotated[float, Field(gt=0)]

@@ -42,12 +42,12 @@ SECONDS_PER_MINUTE = 60
 _SEEDS_A_BATCH = 10
 
 AT_THE_START = "all at the start"
-"""What Table 2 shows if no host has to be found necessary: the printed number of hosts from the start on."""
+"""Variant of Table 2 in which no host has to be found necessary: the printed number from the start on."""
 
 _NEVER_S = 10**6
 
 FIG_4_TASKS = 25
-"""After so many tasks the average run time is said to be near the final one."""
+"""Tasks after which the average run time is said to be near the final one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,10 @@ METRICS: dict[str, Metric] = {
     "speedup": lambda run: run.speedup,
     "payment_h": lambda run: run.paid_units,
 }
-"""What is averaged, by the names of Table 2."""
+"""Averaged metrics, by the names of Table 2."""
 
 WORDS = {"hosts": "hosts", "wall_h": "wall time (h)", "speedup": "speedup", "payment_h": "payment (h)"}
-"""What that is called in sentences."""
+"""Names of the metrics in sentences."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ TWICE = 2.0
 """The budget factor of the user of section 3.1."""
 
 _LIBRARY_MEAN_S = 60
-"""Of the test suite."""
+"""Mean run time of a task of the test suite."""
 
 
 @dataclass(frozen=True, slots=True)

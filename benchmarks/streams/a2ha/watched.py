@@ -8,7 +8,7 @@ from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
 from spotbag.replay.streams.state import StreamState, StreamVm
 
 EARLY_TASKS = 10
-"""After so many finished tasks the number of hosts is to be stable (section 3.3)."""
+"""Finished tasks after which the number of hosts is to be stable (section 3.3)."""
 
 
 class WatchedA2ha(A2ha):

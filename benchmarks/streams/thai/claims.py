@@ -17,10 +17,10 @@ from .runs import XLARGE, Metric, ThaiRuns, cost_usd, idle_s, late_s, late_tasks
 from .settings import EXAMPLE_FRACTION, KNOWN, UNKNOWN
 
 LESS_THAN_USD = 1.0
-"""By which the settings that cost almost the same are said to be dearer, at most."""
+"""Most dollars by which the settings that cost almost the same are said to be dearer."""
 
 WORST_TIMES = 700.0
-"""By which factor the highest violation cost is said to be above that of ``unknown``."""
+"""Factor by which the highest violation cost is said to be above that of ``unknown``."""
 
 _ALIKE, _BOTH_XLARGE = ("medium.8", "medium.10", "large.5"), ("xlarge.2", "xlarge.3")
 SAID = Statements.read(__package__)

@@ -31,7 +31,7 @@ _KNOWN = "#3FA66B"
 _ADAPTIVE, _FIXED = "#2F6DB5", "#9DB7D8"
 _TYPE_COLOURS = ("#4C8EDA", "#E8A33D", "#9C6FC4")
 _BESIDE = 0.27
-"""Where diamonds are, right of the middle of a bar."""
+"""Distance of a diamond from the middle of its bar, to the right."""
 
 
 class _Panel(NamedTuple):

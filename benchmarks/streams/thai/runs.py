@@ -30,7 +30,7 @@ XLARGE = "m3.xlarge"
 WITHOUT_XLARGE = f"{UNKNOWN} without {XLARGE}"
 
 VARIANTS = ("known-paid-blocks", "unknown-paid-blocks", "unknown-learning")
-"""What the paper can be read as, too, and our own variation of it."""
+"""Variants of the policies: other readings of the paper, and our own."""
 
 _SEEDS_A_BATCH = 4
 

@@ -49,7 +49,7 @@ class SingleType(Method):
 
 
 def can_run_all(instance: Instance, offer: RentalOffer) -> bool:
-    """Whether VMs of an offer can run all tasks: each group of equal tasks has one row."""
+    """True if VMs of an offer can run all tasks: each group of equal tasks has one row."""
     durations_s = instance.sustained_s[:, offer.index]
     return bool((durations_s < NEVER).all() and (instance.memory_kb <= offer.memory_kb).all())
 

@@ -49,7 +49,7 @@ class Impatient(Policy):
         replay.terminate(vm)
 
     def suits(self, replay: ReplayState, offer: RentalOffer, tasks: list[int]) -> bool:
-        """Whether an on-demand VM of an offer can be started, and can run all of these tasks."""
+        """True if an on-demand VM of an offer can be started, and can run all of these tasks."""
         return (
             offer.market == "on-demand"
             and replay.can_start(offer)

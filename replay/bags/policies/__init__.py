@@ -106,4 +106,4 @@ def named_policy(name: str, others: Sequence[str] = ()) -> Callable[[], Policy]:
 
 
 KIND = PolicyKind(Policy, POLICIES, named_policy)
-"""What policies of bags are."""
+"""The kind of policies of bags."""

@@ -171,7 +171,7 @@ def choose(r: Rows, v: int, offer: int, zero_s: int, longest_s: int, spare: int)
 
 
 def start_on_sketch(r: Rows, k: int, group: int, duration_s: int) -> int:
-    """When a VM would start a task with what is assigned to it already; `NONE` if it may not (HADS Algorithm 7)."""
+    """Start of a task on a VM with what is assigned to it already; `NONE` if it may not (HADS Algorithm 7)."""
     sketch, free = r.sketches[k], r.sketched[k]
     start_s, ends_s = NEVER, 0
     for core in range(r.offers[sketch.offer].vcpus):
@@ -189,7 +189,7 @@ def start_on_sketch(r: Rows, k: int, group: int, duration_s: int) -> int:
 
 
 def core_on_sketch(r: Rows, k: int, start_s: int) -> int:
-    """Which core a task goes to that starts at some time: the one that has been idle for the shortest time then."""
+    """Core of a task that starts at some time: the one that has been idle for the shortest time then."""
     which = latest_s = NONE
     for core in range(r.offers[r.sketches[k].offer].vcpus):
         if latest_s < r.sketched[k][core] <= start_s:

@@ -16,7 +16,7 @@ from .migration import SpareTime, list_to_leave, migrate_tasks, retry_stranded
 from .stealing import steal
 
 Thieves: TypeAlias = Literal["spot", "all"]
-"""Which idle VMs steal: spot VMs, as section 4.3.5 of HADS says, or all."""
+"""Idle VMs that steal: spot VMs, as section 4.3.5 of HADS says, or all."""
 
 
 @dataclass(kw_only=True, eq=False)

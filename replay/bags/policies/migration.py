@@ -26,7 +26,7 @@ from ..rules import (
 )
 
 SpareTime: TypeAlias = Literal["all", "spot"]
-"""Of which VMs spare time is asked: all, as Algorithm 7 of HADS is printed, or spot VMs only, as Burst-HADS says."""
+"""VMs of which spare time is asked: all, as Algorithm 7 of HADS is printed, or spot VMs only, as Burst-HADS says."""
 
 
 def takes(
@@ -310,7 +310,7 @@ def could_take(r: Rows, vm: VmRow) -> bool:
 
 
 def free_of(r: Rows, vm: VmRow) -> int:
-    """When a VM can begin with another task; a burstable one has no more than one."""
+    """Time at which a VM can begin with another task; a burstable one has no more than one."""
     if vm.bursts and vm.n_left:
         return NEVER
     span(r, vm)
@@ -362,7 +362,7 @@ def is_free_before(vm: VmRow, other: VmRow) -> bool:
 
 
 def end_if_placed(r: Rows, vm: VmRow, group: int, mode: int, saved: float) -> int:
-    """When a task would end on a VM if it were appended now; `NEVER` if it cannot run there."""
+    """End of a task on a VM if it were appended now; `NEVER` if it cannot run there."""
     duration_s = duration_of(r, group, vm.offer_index, mode, saved)
     if duration_s >= NEVER:
         return NEVER
@@ -377,7 +377,7 @@ def end_if_placed(r: Rows, vm: VmRow, group: int, mode: int, saved: float) -> in
 
 
 def best_place(r: Rows, group: int, saved: float) -> tuple[int, int]:
-    """When a task would end where it ends first, and that VM, or behind all VMs the offer of a new one; `NONE` if none.
+    """Earliest end of a task, and the VM on which it is, or behind all VMs the offer of a new one; `NONE` if none.
 
     An on-demand VM is preferred where it makes no difference.
     """

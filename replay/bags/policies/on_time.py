@@ -79,7 +79,7 @@ _OTHER_PLACE = 0.25
 """Part of the outages after which what waits does not need on-demand VMs any more, for each type that is out."""
 
 _GAIN_S = 20
-"""How much earlier a task must end on another spot VM for it to move there."""
+"""Seconds by which a task must end earlier on another spot VM for it to move there."""
 
 _LISTED = 32
 """Tasks that are listed for a new VM at first, ever twice as many while it takes them all."""
@@ -684,7 +684,7 @@ def prepare_to_leave(r: Rows, vm: VmRow, task: int, dump_s: int, left_s: int) ->
 
 
 def spare_from(r: Rows, slack_s: int) -> int:
-    """From when on a rescue that can wait for so long leaves enough for a task to go to spot, and be lost there.
+    """Time from which a rescue that can wait for so long leaves enough for a task to go to spot, and be lost there.
 
     That is when it can wait for as large a part of what it could at first as there is of the time, and for two
     starts of a VM besides (Uniform Progress). While the task goes on where it is, it can always wait for as long.
@@ -748,7 +748,7 @@ def fill_one(r: Rows, vm: VmRow) -> bool:
 
 
 def pack_again(r: Rows) -> None:
-    """After a decision: look for a rescue that may begin later than the one which it was found with."""
+    """Look, after a decision, for a rescue that may begin later than the one with which the decision was found."""
     follow(r)
     for k in range(r.n_open):
         if r.standby[r.open_tasks[k]].vm >= 0:

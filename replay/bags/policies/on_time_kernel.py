@@ -69,7 +69,7 @@ def latest_rescue(r: Rows, first_s: int, last_s: int) -> tuple[int, int]:
 
 
 def due_of_packing(r: Rows, n_new: int) -> int:
-    """When the first VM or task of a packing must start at the latest."""
+    """Latest start of the first VM or task of a packing."""
     due_s = r.deadline_s
     for k in range(r.n_rescuers + n_new):
         work_s = most_work_s(r, k)

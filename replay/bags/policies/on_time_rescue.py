@@ -429,7 +429,7 @@ def sum_up(r: Rows) -> None:
 
 
 def new_latest_s(r: Rows, new: StandbyVmRow) -> int:
-    """When a new VM of the rescue must be requested at the latest."""
+    """Latest time for the request of a new VM of the rescue."""
     return r.deadline_s - new.longest_s - r.start_overhead_s
 
 

@@ -114,7 +114,7 @@ class GreedySpot(Policy):
         return None
 
     def _due(self, replay: ReplayState) -> list[tuple[int, int]]:
-        """Until when how much work is to be done at least: all of it until the deadline."""
+        """Due times of the work, and how much of it is due then: all of it until the deadline."""
         return [(replay.instance.deadline_s, _work_s(replay))]
 
 
@@ -153,7 +153,7 @@ class TimeSliced(GreedySpot):
             raise InputError(type(self).name, [Issue("", "must be a whole number, 1 or more", "slices", self.slices)])
 
     def _due(self, replay: ReplayState) -> list[tuple[int, int]]:
-        """Until when how much work is to be done at least: by the end of the slice, also its share and those before."""
+        """Due times of the work, and how much is due then: by the end of the slice, also its share and those before."""
         [(deadline_s, work_s)] = super()._due(replay)
         ended = min(replay.now_s * self.slices // deadline_s + 1, self.slices)
         of_slice = ended * deadline_s // self.slices, -(-ended * work_s // self.slices)

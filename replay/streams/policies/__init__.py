@@ -30,7 +30,7 @@ SAMPLING_POLICIES: dict[str, type[Unknown]] = {
 
 _POLICIES: tuple[type[StreamPolicy], ...] = (*KNOWING_POLICIES.values(), *SAMPLING_POLICIES.values(), A2ha)
 STREAM_POLICIES: dict[str, str] = {policy.name: policy.summary for policy in _POLICIES}
-"""What each policy does, by name; fixed fleets have names of VM types."""
+"""Summary of each policy, by name; fixed fleets have names of VM types."""
 
 _FLEET = re.compile(r"(?P<type>.+)\.(?P<count>[0-9]+)", re.ASCII)
 
@@ -160,4 +160,4 @@ def _of_no_stream(name: str, _: Sequence[str]) -> Callable[[], StreamPolicy]:
 
 
 KIND = PolicyKind(StreamPolicy, STREAM_POLICIES, _of_no_stream)
-"""What policies of streams are; `stream_kind` also finds those that are built in."""
+"""The kind of policies of streams; `stream_kind` also finds those that are built in."""

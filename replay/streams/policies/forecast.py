@@ -1,4 +1,4 @@
-"""When tasks are expected to finish: what Thai et al. estimate of a VM and its queue (section 4.2.1)."""
+"""Expected ends of tasks, as Thai et al. estimate them of a VM and its queue (section 4.2.1)."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class Forecast:
         return max(expected - self.units(self._replay.done_s(task, vm)), 0)
 
     def next_start(self, vm: StreamVm) -> int:
-        """When a VM is expected to start the first task of its queue."""
+        """Expected start of the first task of the queue of a VM."""
         now_s = self._replay.now_s
         if vm.task is None or vm.index in self.held_until_s:
             free_s = self.held_until_s.get(vm.index, vm.ready_s)
@@ -224,7 +224,7 @@ class Forecast:
         return (least if least >= delay else queue.first_late(begun, delay)[1]) + total
 
     def free(self, vm: StreamVm) -> int:
-        """When a VM is expected to have finished all it has."""
+        """Expected end of all tasks of a VM."""
         queue, begun = self._queue(vm)
         return self.next_start(vm) + queue.total - queue.behind(begun)[0]
 

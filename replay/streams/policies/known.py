@@ -20,7 +20,7 @@ from ..state import StreamState, StreamVm
 from .forecast import Forecast, Units
 
 REASSIGNMENT_PERIOD_S = 15
-"""How often Algorithm 3 is performed; the paper says "periodically"."""
+"""Seconds between two runs of Algorithm 3; the paper says "periodically"."""
 
 PERIOD: Final = NONE
 """Datum of the wakes of Algorithm 3: no VM."""
@@ -80,7 +80,7 @@ class Known(StreamPolicy):
 
 
 class KnownPaidBlocks(Known):
-    """As ``known``, but existing VMs get tasks only within blocks that are paid: section 3.2 to the letter."""
+    """Policy as ``known``, but existing VMs get tasks only within blocks that are paid: section 3.2 to the letter."""
 
     name = "known-paid-blocks"
     summary = "as known; VMs take new jobs in blocks that are paid anyhow only"

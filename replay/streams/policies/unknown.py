@@ -188,7 +188,7 @@ class Unknown(Known):
 
 
 class UnknownPaidBlocks(Unknown):
-    """As ``unknown``, but existing VMs get tasks only within blocks that are paid: section 3.2 to the letter."""
+    """Policy as ``unknown``, but existing VMs get tasks only within blocks that are paid: section 3.2 to the letter."""
 
     name = "unknown-paid-blocks"
     summary = "as unknown; VMs take new jobs in blocks that are paid anyhow only"
@@ -196,7 +196,7 @@ class UnknownPaidBlocks(Unknown):
 
 
 class UnknownLearning(UnknownPaidBlocks):
-    """As ``unknown-paid-blocks``, but what every task took counts, not only the samples: our own variation.
+    """Policy as ``unknown-paid-blocks``, but what every task took counts, not only the samples: our own variation.
 
     A phase that is cut off sees the short tasks of a job rather than the long ones, and few of them; what runs later
     corrects that, for the forecasts of Algorithm 3 and for later jobs of the same application.

@@ -123,7 +123,7 @@ def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> N
 
 
 def _notes_text(notes: tuple[str, ...]) -> str:
-    """Of very many notes, such as one for each job of a stream, the first."""
+    """Text of notes; of very many, such as one for each job of a stream, the first."""
     more = len(notes) - _SHOWN_NOTES
     return "; ".join([*notes[:_SHOWN_NOTES], *([f"and {more} more (--json lists all)"] if more > 0 else [])])
 

@@ -167,7 +167,7 @@ def _called(name: str, said: Mapping[str, Any]) -> str:
 
 
 class Only:
-    """In a command's signature, ``Annotated[MethodOptions, Only("seed")]``: these of the options.
+    """Choice of options in a command's signature, as in ``Annotated[MethodOptions, Only("seed")]``.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class ScenarioOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class DaysToComeOptions:
-    """For which days a plan is chosen; a command has them by a parameter of this type (see `spread`)."""
+    """Days for which a plan is chosen; a command has them by a parameter of this type (see `spread`)."""
 
     scenario: str | None = _of_days(
         "NAME",

@@ -153,7 +153,7 @@ class PlanOnDays(Part):
 
 
 class DaysToCome(Part):
-    """For which days a plan was chosen, and how it and others fare on other such days."""
+    """Days for which a plan was chosen, and how it and others fare on other such days."""
 
     policy: str
     scenario: str
