@@ -1,4 +1,4 @@
-"""The auditor: says whether what a trace records can have happened, and comes to what it claims.
+"""The auditor: says whether what a trace records can have happened, and has the outcome that it claims.
 
 It works on the records of the trace and on the instance or platform document as it is written, in plain Python with
 exact arithmetic, and shares no code with the engines: clocks, durations, saved work, memory, cores, queues, limits,

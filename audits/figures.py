@@ -81,12 +81,12 @@ class Figures:
 def figure_findings(
     figures: Figures, end: Mapping[str, Any], cost_usd: float, last_s: int, of_stream: bool
 ) -> Iterator[Finding]:
-    """Compare the figures of an end record with what the events come to.
+    """Compare the figures of an end record with those of the events.
 
     Parameters
     ----------
     figures : Figures
-        What the events come to.
+        The figures of the events.
     end : mapping
         The end record.
     cost_usd : float

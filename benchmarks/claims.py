@@ -148,7 +148,7 @@ def about(
     points: float = 0.0,
     percent: float = 0.0,
 ) -> Case:
-    """Compare a number of ours: it is to be near a value, within so many points, or percent of the value."""
+    """Compare a number of ours: it is to be near a value, within a number of points, or percent of the value."""
     reach = points + abs(value) * percent / 100
     return _case(label, found, digits, unit, value - reach, value + reach)
 

@@ -108,7 +108,7 @@ Change: TypeAlias = tuple[str, str, Mapping[str, Any]]
 
 
 def changed(options: Options, runs: int, changes: Iterable[Change]) -> list[Setting[Options]]:
-    """Make settings of changes, with at most so many runs."""
+    """Make settings of changes, with a limit on the runs."""
     few = replace(options, runs=min(runs, options.runs))
     return [Setting(assumption, value, replace(few, **given)) for assumption, value, given in changes]
 

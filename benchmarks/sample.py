@@ -18,7 +18,7 @@ class Sample(Generic[Run]):
     Attributes
     ----------
     runs : tuple
-        What a replay came to, one for each run.
+        Outcomes of replays, one for each run.
     """
 
     runs: tuple[Run, ...]

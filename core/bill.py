@@ -23,17 +23,17 @@ class Bill(NamedTuple):
     Attributes
     ----------
     usd : float
-        Price of so many seconds as ``unit_s`` says.
+        Price of ``unit_s`` seconds.
     unit_s : int
         1 for a price by the second; for one by the block, its length.
     block_s : int
-        Sessions are billed in whole blocks of so many seconds.
+        Seconds of a block: sessions are billed in whole blocks.
     least_s : int
         What each session is billed at least.
     fixed_usd : float
         What each session costs whatever its length.
     free_until_s : int
-        The first session of a VM costs nothing if the cloud interrupts it in less than so many seconds.
+        Seconds: the first session of a VM costs nothing if the cloud interrupts it in less.
     lead_s : int
         Seconds before each session that are billed with it.
     """
@@ -81,7 +81,7 @@ def paid_until_s(bill: Bill, begin_s: ExactSeconds, now_s: ExactSeconds) -> Exac
 
 
 def is_free(bill: Bill, seconds: ExactSeconds) -> bool:
-    """True if the first session of a VM is free when the cloud interrupts the VM after so many seconds."""
+    """True if the first session of a VM is free when the cloud interrupts the VM after some seconds."""
     return seconds < bill.free_until_s
 
 

@@ -39,7 +39,7 @@ class Billing:
     minimum_s : int
         What each session is billed at least, in seconds.
     block_s : int
-        Sessions are billed in whole blocks of so many seconds: 1, or 3,600 for whole hours.
+        Seconds of a block, as sessions are billed in whole blocks: 1, or 3,600 for whole hours.
     boot_s : int
         Seconds before each session that are billed with it: of the boot, or in which images are pulled and data staged.
     fixed_usd : float

@@ -44,7 +44,7 @@ from .columns import COLUMNS, OF_TASKS
 
 MAX_TASKS = 10_000_000
 MAX_DURATIONS = 25_000_000
-"""Most entries of a bag times offers: an instance of so many takes up to 2 GB to be planned."""
+"""Most entries of a bag times offers: an instance of that size takes up to 2 GB to be planned."""
 
 Market: TypeAlias = Literal["spot", "on-demand"]
 MARKETS: tuple[Market, ...] = get_args(Market)
@@ -288,7 +288,7 @@ class Quota(Record):
         return (self.vms or 0) if self.vcpus is None else self.vcpus
 
     def raised(self, more: int) -> Quota:
-        """Return the limit with so many more vCPUs or VMs."""
+        """Return the limit, raised by a number of vCPUs or VMs."""
         return self.model_copy(update={"vms" if self.vcpus is None else "vcpus": self.most + more})
 
     def weight(self, vm_type: VmType, market: Market) -> int:

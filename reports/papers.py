@@ -81,7 +81,7 @@ def paper_report(paper: PaperDocument, version: str) -> Report:
     Parameters
     ----------
     paper : PaperDocument
-        What the comparison came to.
+        Result of the comparison.
     version : str
         Of spotbag, which writes the report.
     """

@@ -179,7 +179,7 @@ class Survival(Record):
     verdict : {"survives", "does-not-survive", "not-shown"}
         Whether what is lost can always be done on demand by the deadline.
     worst_cost_usd : float, optional
-        Most that the bill can come to then, with the rescue, as its cloud bills it.
+        Highest bill that is possible then, with the rescue, as its cloud bills it.
     worst_at_s, worst_types : int and tuple of str, optional
         When that is, and what goes down then; where the plan does not survive, a moment that is beyond rescue.
     least_slack_s : int, optional
@@ -212,7 +212,7 @@ class Survival(Record):
 
 
 class LateTask(Record):
-    """A task that ends too late in the best plan that can still be had.
+    """A task that ends too late in the best plan that is still possible.
 
     Attributes
     ----------
@@ -313,7 +313,7 @@ class ScheduleDocument(ScheduleHeader):
     deadline_s, d_spot_s : int, optional
         Time limits that it was made for.
     cost_usd, makespan_s, objective : number, optional
-        What it claims to come to; readers derive these from the instance, and the checker compares.
+        Figures that the plan claims to have; readers derive these from the instance, and the checker compares.
     goal : {"cheapest", "fastest", "balanced"}, optional
         What was asked of it.
     cost_weight, cost_scale_usd, makespan_scale_s : number, optional

@@ -287,7 +287,7 @@ class VmEnded:
 
 @dataclass(frozen=True, slots=True)
 class VmCredits:
-    """A burstable VM has so many CPU credits now; of one of which that is not told, a plan counts on none."""
+    """CPU credits of a burstable VM now; of one of which that is not told, a plan counts on none."""
 
     vm: str
     credits: float

@@ -1,4 +1,4 @@
-"""A trace: what happened in a replay, event by event, and what it came to."""
+"""A trace: what happened in a replay, event by event, and its outcome."""
 
 from __future__ import annotations
 

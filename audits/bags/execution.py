@@ -288,7 +288,7 @@ class ExecutionAudit:
         return fixed_usd + billed_s * vm.usd_per_s
 
     def _figures(self, found: dict[str, Any], unfinished: set[str]) -> None:
-        """Compare the figures of the end with what the events come to."""
+        """Compare the figures of the end with those of the events."""
         end = self.trace.end
         for name, value in found.items():
             if value is None or end[name] is None:

@@ -1,4 +1,4 @@
-"""The independent checker: says whether a plan is feasible, and comes to what it claims.
+"""The independent checker: says whether a plan is feasible, and has the cost and makespan that it claims.
 
 It works on the plan as a document in columns and on the instance as it is written, and shares no code with anything
 that builds a plan: durations, memory, cores, limits, credits and the bill are worked out here again. Arrays of numbers
@@ -86,7 +86,7 @@ class CheckReport:
     violations : tuple of Violation
         All broken rules; empty for a feasible plan.
     cost_usd, makespan_s, objective : number
-        What the plan comes to, worked out here.
+        Cost, makespan and objective of the plan, worked out here.
     notes : tuple of str
         What is worth knowing but breaks no rule.
     survival : Survival, optional

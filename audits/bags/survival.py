@@ -25,10 +25,10 @@ what is lost stays the same, and a rescue at the later one serves the earlier on
 no higher, since no spot VM is paid for longer. Nor does waiting lack a VM: one that the plan returns meanwhile may be
 rented anew.
 
-By the same argument a rescue serves all moments of a *block*: what is lost at its first is done by what may be had at
-its last, where each spot VM is paid until the last. At moments in between, less is lost. The judge begins with one
+By the same argument a rescue serves all moments of a *block*: what is lost at its first is done by the VMs that there can be
+at its last, where each spot VM is paid until the last. At moments in between, less is lost. The judge begins with one
 block of all moments, and halves those for which it finds no rescue; then that with the highest bill, again and again,
-until it is a single moment or enough has been tried. The highest bill is a bound of what it can come to.
+until it is a single moment or enough has been tried. The highest bill is a bound of every bill with a rescue.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _MOST_TO_IMPROVE = 120_000
 _MOST_WHOLE_PLANS = 20
 """The latter, if the plan is so large that this many times all its tasks are more."""
 _WEIGHT_OF_MEMORY = 4
-"""A task counts so many times where memory may bind."""
+"""Factor by which a task counts more where memory may bind."""
 _DUAL_FUNCTIONS = 29
 _MOST_TYPES = 6
 """Types of which all sets are looked at, 63 at most; for more, their bill is bounded, here as in the certificates."""
@@ -89,7 +89,7 @@ class Judge:
         Returns
         -------
         Survival
-            The verdict. If the plan survives, the most that the bill comes to with the rescues that were found, and at
+            The verdict. If the plan survives, the highest bill with the rescues that were found, and at
             ``one-type`` and ``one-pool`` also if any go down at once; no less than on a day on which nothing is lost.
             If not, ``worst_at_s`` and ``worst_types`` are a moment that is beyond rescue, or one for which none was
             found, and ``reason`` says why. It holds no rescue.

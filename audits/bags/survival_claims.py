@@ -31,7 +31,7 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
     claimed : Survival
         What the plan says.
     cost_usd : float
-        What the plan comes to.
+        Cost and makespan of the plan.
     """
     losses, found = judge.losses, judge.judge(claimed.level)
     said = LOSSES[claimed.level]

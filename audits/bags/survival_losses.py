@@ -86,7 +86,7 @@ class AvailableVms:
     groups: tuple[tuple[tuple[int, ...], int], ...]
 
     def may_be_had(self, counts: Mapping[int, int]) -> bool:
-        """True if so many new VMs of the types may be rented together."""
+        """True if new VMs of the types may be rented together in these numbers."""
         if any(count > self.new[kind] for kind, count in counts.items()):
             return False
         sums = ((sum(count * weights[kind] for kind, count in counts.items()), left) for weights, left in self.groups)

@@ -113,7 +113,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
             if seconds >= NEVER_S:
                 continue
             at, start_s = 0, fleet.ready_s
-            # A new VM of the type starts no later than any that is in use, as long as one can be had.
+            # A new VM of the type starts no later than any that is in use, as long as one can be rented.
             if may_open[kind]:
                 at = -1
             elif not heaps[kind]:
@@ -169,7 +169,7 @@ def filled(
     lost : Lost
         The tasks.
     types, fleet : sequence of RescueType and AvailableVms
-        What may be had.
+        VM types for the rescue, and the VMs of them that can be used.
     by_s : int
         When all must end.
     order : sequence of int

@@ -99,7 +99,7 @@ def platform_figure_findings(
     end: Mapping[str, Any],
     last_s: int,
 ) -> Iterator[Finding]:
-    """Compare the figures of an end record with what the events come to.
+    """Compare the figures of an end record with those of the events.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def platform_figure_findings(
     machines : collection of MachineBook
         All that have been launched.
     counts : PlacementCounts
-        What the placements come to.
+        The figures of the placements.
     end : mapping
         The end record.
     last_s : int

@@ -318,7 +318,7 @@ def paper_scenario(family: str, scenario: str, options: DayOptions) -> Scenario:
 
 
 _ENOUGH_DAYS = 299
-"""Without a miss on so many days, at most one day in a hundred misses, with 95 % confidence (0.99^299 < 0.05)."""
+"""Days that show, without a miss, that at most one in a hundred misses, with 95 % confidence (0.99^299 < 0.05)."""
 
 
 @dataclass(frozen=True, slots=True)

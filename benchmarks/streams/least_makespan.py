@@ -249,7 +249,7 @@ def least_makespan_within(
     time_limit_s: float = 10.0,
     stop: Stop | None = None,
 ) -> LeastMakespan:
-    """Find the least wall time of any plan that pays at most so many units.
+    """Find the least wall time of any plan that pays at most a number of units.
 
     Parameters
     ----------

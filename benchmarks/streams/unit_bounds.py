@@ -8,7 +8,7 @@ Requesting all hosts at time 0, running their tasks without a pause and stopping
 or dearer. So a plan is which tasks share a host: the host ends at ``boot + sum of its tasks`` and pays that, divided by
 U and rounded up.
 
-How early a bag can end whose hosts pay at most so many units: bounds that hold for every plan.
+How early a bag can end whose hosts pay a limited number of units: bounds that hold for every plan.
 
 To end by time W, a host that pays k units has ``room(k) = min(k U, W) - boot`` seconds for tasks: plans are packings
 into bins of K = ceil(W / U) sizes, the k-th of which costs k. That a plan ends by W is refuted by *weights* of the
@@ -62,7 +62,7 @@ class UnitsProblem:
         return min(self.units_until(wall_s), self.budget_units)
 
     def room_s(self, units: int, wall_s: int) -> int:
-        """Seconds for tasks of a host that pays so many units and ends by a time; 0 if it is not ready."""
+        """Seconds for tasks of a host that pays a number of units and ends by a time; 0 if it is not ready."""
         return max(min(units * self.unit_s, wall_s) - self.boot_s, 0)
 
     def rooms_s(self, wall_s: int) -> list[int]:

@@ -116,7 +116,7 @@ def types_with(types: Sequence[VmType], offer: RentalOffer, **changes: float) ->
 
 
 def with_more_vms(instance: Instance, offer: RentalOffer, vms: int) -> Instance:
-    """Return an instance in which so many more VMs of an offer may be rented, by the limits of its groups as well."""
+    """Return an instance in which more VMs of an offer may be rented, by the limits of its groups as well."""
     quotas = [quota.raised(vms * quota.weight(offer.vm_type, offer.market)) for _, quota in instance.limits.of_groups()]
     types = types_with(instance.vm_types, offer, limit=offer.vm_type.offers[offer.market].limit + vms)
     return instance.replace(vm_types=types, limits=Limits(quotas=tuple(quotas)))

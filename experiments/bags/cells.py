@@ -1,4 +1,4 @@
-"""A cell of an experiment: what defines it, and the row that it comes to."""
+"""A cell of an experiment: what defines it, and the row that it yields."""
 
 from __future__ import annotations
 

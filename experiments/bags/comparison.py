@@ -1,4 +1,4 @@
-"""Methods side by side on one or several instances: runs, what they are measured by, and what they come to.
+"""Methods side by side on one or several instances: runs, what they are measured by, and their results.
 
 A run is a row. Rows without a plan are counted, never averaged: a mean is one of the plans that were found.
 """
@@ -86,7 +86,7 @@ class Row:
     warnings : tuple of str
         Of the result.
     ended_by_time : bool
-        Whether a time limit, or a share of one, has ended some of the work: another run may come to something else.
+        Whether a time limit, or a share of one, has ended some of the work: another run may have another result.
     """
 
     instance: str
@@ -297,7 +297,7 @@ def row_of(values: Mapping[str, Any]) -> Row:
     return Row(**known | {"warnings": tuple(known.get("warnings", ()))})
 
 
-# ---------------------------------------------------------------------------- what they come to
+# ---------------------------------------------------------------------------- results of runs
 
 
 def known_values(instances: Mapping[str, Instance], known: Mapping[str, BestKnown]) -> dict[str, BestKnown]:

@@ -37,7 +37,7 @@ class RunResult:
     runtime_s, peak_memory_mb : float or None
         Means over the runs; the memory is the most that the process had.
     ended_by_time : int
-        Runs of which time has ended some of the work: made again, they may come to something else.
+        Runs of which time has ended some of the work: made again, they may have other results.
     """
 
     instance: str

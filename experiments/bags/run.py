@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .days import DaysBlock, DaysCell
 
 BATCH_S = 0.25
-"""Cells are handed to other processes by so many seconds of work, as far as their time is known."""
+"""Seconds of work for which cells are handed to other processes at once, as far as their time is known."""
 _MOST_OF_BATCH = 256
 _COMPILES_FROM = 20_000
 """Replays from which on their loops are compiled first: that takes half a minute, once on a machine."""
@@ -191,7 +191,7 @@ class _Runner:
         self._seconds: dict[str, float] = {}
 
     def run(self, works: Iterable[_Work], place: Folder | Memory) -> Iterator[Finished]:
-        """Run cells; yield what they come to, in no particular order."""
+        """Run cells; yield their results, in no particular order."""
         jobs = _with_plans(works, place)
         if in_this_process(self._workers):
             batches: Iterable[list[_Done]] = map(_run, ([job] for job in jobs))
@@ -231,7 +231,7 @@ def _with_plans(works: Iterable[_Work], place: Folder | Memory) -> Iterator[_Job
 
 
 _Done: TypeAlias = "tuple[str, float, list[Finished]]"
-"""Kind of cells that were run together, the seconds that they took, and what they came to."""
+"""Kind of cells that were run together, the seconds that they took, and their results."""
 
 
 def _run(jobs: Sequence[_Job]) -> list[_Done]:

@@ -1,7 +1,7 @@
 """Submitted rows of a suite, each with the plan, and the traces of days, on which it rests; and their check.
 
-Nothing that a row says is believed: the checker works out what its plan comes to, the auditor what its traces do, days
-under a policy of spotbag's own are replayed, and what they find must be what the row says.
+Nothing that a row says is believed: the checker works out the figures of its plan, the auditor those of its traces,
+days under a policy of spotbag's own are replayed, and what they find must be what the row says.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class SubmittedRow(Record):
 
 
 class PlanRow(SubmittedRow):
-    """A plan, and what it comes to.
+    """A plan and its figures.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class PlanRow(SubmittedRow):
 
 
 class DaysRow(SubmittedRow):
-    """Days of a plan under a policy, and what they come to.
+    """Days of a plan under a policy, and their figures.
 
     Attributes
     ----------

@@ -179,7 +179,7 @@ def random_state(seed: int, run: int) -> int:
 
 
 def is_idle(instance: Instance, runs: int) -> bool:
-    """True if so many runs without a better plan are enough of a bag."""
+    """True if a number of runs without a better plan are enough for a bag."""
     return runs > _IDLE_RUNS_A_TASK * instance.n_tasks
 
 

@@ -624,7 +624,7 @@ def charged(
 
 
 def bills_of(rents: VmRents, rate: float, zero_s: int) -> tuple[FloatArray, FloatArray]:
-    """Return prices and bills of VMs as `Objective` has them, at so much for a dollar; times count from some second."""
+    """Return prices and bills of VMs as `Objective` has them, at a price for each dollar; times count from a second."""
     bill = np.column_stack([rents.opening_usd * rate, rents.ready_s - zero_s, rents.block_s])
     return rents.usd_per_s * rate, bill if rents.opening_usd.any() or (rents.block_s > 1).any() else bill[:0]
 

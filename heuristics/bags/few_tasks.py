@@ -19,7 +19,7 @@ from ...schedules.timing import held_usd, objective_weights
 
 _MOST_TASKS, _MOST_LOOKS = 5, 20_000
 _DIGITS = 6
-"""Costs are compared in seconds of the dearest VM, to so many decimals: a sum in another order is no other cost."""
+"""Decimals to which costs are compared, in seconds of the dearest VM: a sum in another order is no other cost."""
 
 
 class AllPlans(NamedTuple):
@@ -39,7 +39,7 @@ class _Vm(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A task on a core: what the plan comes to with it, and its VMs then."""
+    """A task on a core: the value of the plan with it, and its VMs then."""
 
     value: tuple[float, float]
     vm: int

@@ -544,7 +544,7 @@ class _Rescuer:
         return (len(part.moments) > 0, part.lost, part.packing) if twins is None else (True, *twins)
 
     def _rescue_of(self, types: tuple[str, ...], lost: tuple[str, ...], moment: _Moment, at_s: int) -> Rescue:
-        """Return the rescue of a second that that of another serves, begun so much earlier or later."""
+        """Return a rescue for another second that it serves, too: the same, begun earlier or later."""
         _, tasks, packing = self._packed(types, moment.at_s, moment.last_s - moment.at_s)
         later = self._ask.lost_at(self._marked(types), at_s)
         place_of = {task: place for place, task in enumerate(tasks.task.tolist())}

@@ -626,7 +626,7 @@ def set_leaf(r: Rows, rental: int, half: int, leaf: int, room: int) -> None:
 
 
 def first_leaf(r: Rows, rental: int, half: int, at_least: int) -> int:
-    """Return the first core of a tree that has so much time; `NONE` if there is none."""
+    """Return the first core of a tree with enough time for a task; `NONE` if there is none."""
     tree, place = r.trees[rental], 1
     if tree[1] < at_least:
         return NONE

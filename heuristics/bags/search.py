@@ -32,11 +32,11 @@ from .lanes import first_plan, lanes_plan
 from .least_rent import FILLED, least_rent_start
 
 _PLAIN_TASKS, PLAIN_MOVES = 25, 10_000
-"""Most tasks for which so many moves by plain Python are enough: compiling takes seconds."""
+"""Most tasks for which these moves by plain Python are enough: compiling takes seconds."""
 _RUNS, _MOVES, _MOVES_OF_THOUSANDS = 7, 6_000_000, 860_000
 """Runs without a time limit, and moves of all of them; of more than 3,000 tasks, moves of the only run."""
 _SHARE_OF_LPT, _MOST_LPT_TASKS = 0.05, 10_000
-"""Share of the time for longest task first where memory may bind, and of so many tasks at most."""
+"""Share of the time for longest task first where memory may bind, and most tasks for which it is tried."""
 
 _NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the deadline"
 _NO_PLAN_BY_DATES = "the search found no plan that keeps the ready_s and the deadline_s of all tasks"
@@ -65,7 +65,7 @@ def search(
     run : Run
         Seed, time limit, progress.
     of_first : Outcome, optional
-        What `first_plan` has come to, if it was asked before.
+        Result of `first_plan`, if it was asked before.
     bursts : bool
         Whether full speed of burstable VMs is planned where memory never binds; else they run at the baseline, which
         takes no longer than the moves do.

@@ -83,7 +83,7 @@ def instance_of_csv(
     InputError
         With everything that is wrong: line, column, value and rule.
     SpotbagError
-        If the VM types cannot be had.
+        If the VM types cannot be loaded.
     """
     collects = gc.isenabled()
     gc.disable()  # a million rows are made, none of which goes before the end
@@ -169,7 +169,7 @@ def read_tasks(
     InputError
         With everything that is wrong: line, column, value and rule.
     SpotbagError
-        If the VM types cannot be had.
+        If the VM types cannot be loaded.
     """
     vms = VmChoice(types=types, limit=limit, prices=prices, region=region)
     return instance_of_csv(path, Asked(deadline_s, vms)).instance

@@ -82,7 +82,7 @@ def make_instance(
     InputError
         With everything that is wrong, each with its place in the file.
     SpotbagError
-        If the VM types cannot be had.
+        If the VM types cannot be loaded.
     """
     vm_types = choose_vm_types(asked.vms)
     notes = price_notes(asked.vms)

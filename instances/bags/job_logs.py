@@ -91,7 +91,7 @@ def instance_of_log(
     InputError
         With everything that is wrong: line, column, value and rule; if jobs have several cores, or depend on others.
     SpotbagError
-        If the VM types cannot be had.
+        If the VM types cannot be loaded.
     """
     wanted = wanted or JobFilter()
     if wanted.bag is not None and kind == "swf":

@@ -95,7 +95,7 @@ def credit_rules(
 def solver_credit_rules(offer: RentalOffer, horizon_s: int, initial_credits: float | None = None) -> CreditRules:
     """Credits as `credit_rules` has them, in integers that a solver can take.
 
-    What is rounded, less than a part in each second for what is earned and for what each core spends, comes to less
+    What is rounded, less than a part in each second for what is earned and for what each core spends, amounts to less
     than the checker lets pass: a bound stays a bound, and a plan stays a plan.
     """
     seconds = max(horizon_s, 1)

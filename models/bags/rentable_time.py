@@ -180,7 +180,7 @@ class _TypeDay:
         return result
 
     def most_interrupted(self, limit: int, end_s: int) -> int:
-        """Most of so many VMs at a time that can be interrupted by the end."""
+        """Most VMs, of a number at a time, that can be interrupted by the end."""
         if self.first_of_type_s <= end_s:
             return limit
         found = [(vm, share) for gone_s, vm, share in self.singles if gone_s <= end_s]
@@ -188,7 +188,7 @@ class _TypeDay:
         return min(vms + sum(math.ceil(share * limit) for vm, share in found if vm is None), limit)
 
     def may_be_free(self, moments: IntArray, end_s: int, free_s: int) -> BoolArray:
-        """Mask of the moments after which VMs may be interrupted, at most so much later, and by the end."""
+        """Mask of the moments after which VMs may be interrupted, within some seconds, and by the end."""
         if self.ages:
             return np.ones(len(moments), dtype=bool)
         ends = np.array(sorted(moment for moment in self.interruptions_s if moment <= end_s), dtype=np.int64)

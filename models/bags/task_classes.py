@@ -1,4 +1,4 @@
-"""Classes of identical tasks, the VMs that may take them, and what both come to at most and at least.
+"""Classes of identical tasks, the VMs that may take them, and the bounds of what both need and have.
 
 Tasks are identical that take as long on every offer, and are as large wherever memory may bind. What burstable VMs can
 do at most, and a task asks of them at least, is the ground of every relaxation of them.
@@ -111,7 +111,7 @@ def task_classes(instance: Instance, *, from_state: bool = False) -> TaskClasses
 def least_work_s(instance: Instance, offer: RentalOffer) -> FloatArray:
     """Core seconds at full speed that a task of each group does at least, shape (n_groups,); 0 where it cannot run.
 
-    Durations are rounded up in each mode: whole seconds at the baseline, times its speed, may come to less work than
+    Durations are rounded up in each mode: whole seconds at the baseline, times its speed, may be less work than
     whole seconds at full speed.
     """
     full = instance.duration_s[:, offer.index, FULL_SPEED]

@@ -254,7 +254,7 @@ class Equations:
         )
 
     def groups_keep_their_limits(self) -> None:
-        """Not in the paper: the VMs of a group weigh so much at most (``instance.limits``)."""
+        """Add the limits of groups of VMs, which the paper does not have (``instance.limits``)."""
         rows: dict[Any, _Row] = {}
         for number, group in enumerate(self.limits):
             weights = {vm: int(group.weights[self.vms[vm].offer.index]) for vm in self.model.rented}

@@ -267,7 +267,7 @@ _FAILED = _Rescue(given=1)
 
 
 def is_worth_while(plan: ReplayPlan, kinds: Sequence[type[Policy]], days: int) -> bool:
-    """True if so many days of a plan under some policies are done earlier in compiled loops."""
+    """True if a number of days of a plan under some policies are done earlier in compiled loops."""
     drivers = [DRIVERS[kind] for kind in kinds if has_loop(kind, plan.instance)]
     replays = days * len(drivers)
     return replays > 0 and (all(map(is_ready, drivers)) or replays * plan.instance.n_tasks >= _COMPILES_FOR)

@@ -1,8 +1,8 @@
 """The best that is found for a known day: what the clairvoyant bound is not above, and perhaps far below.
 
 A bound says what no policy can beat, not what one could reach who knows the day. Here is something that was reached: a
-plan made for the day itself and replayed on it, with or without tasks that are cut, or what a policy came to, whichever
-is cheapest of all that met the deadline. So the least that a day can cost lies between the bound and this reference.
+plan made for the day itself and replayed on it, with or without tasks that are cut, or the outcome of a policy: the
+cheapest of all that met the deadline. So the least that a day can cost lies between the bound and this reference.
 """
 
 from __future__ import annotations

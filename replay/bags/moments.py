@@ -317,7 +317,7 @@ def list_struck(r: Rows, vm: VmRow) -> None:
 
 
 def grow_old(r: Rows, kind: int) -> bool:
-    """Strike VMs that have come to the age at which the day takes them away; False if there are none."""
+    """Strike VMs that have reached the age at which the day takes them away; False if there are none."""
     happened = False
     while is_next(r, kind, kind):
         _, _, _, place, _ = pop(r)

@@ -297,7 +297,7 @@ class Run(NamedTuple):
 
 
 def new_name(offer: RentalOffer, rented: int, taken: Collection[str]) -> str:
-    """Return the name of a VM that is requested during a day, when so many VMs of its offer are rented already."""
+    """Return the name of a VM that is requested during a day, by the number of earlier VMs of its offer."""
     number = rented + 1
     while (name := f"{offer.vm_type.name}-{offer.market}-{number}") in taken:
         number += 1

@@ -137,7 +137,7 @@ def trace_of(
     timeline, cloud : Timeline, Cloud
         The day, and the cloud on which it was.
     outcome : DayOutcome
-        What it came to.
+        That of the day.
     day : int
         Number of the day.
     hibernation : bool

@@ -71,7 +71,7 @@ def speed_of(r: Rows, offer: int, mode: int) -> float:
 
 
 def checkpoints_of_work(r: Rows, group: int, offer: int, work_s: float) -> int:
-    """Checkpoints of so much work: one after every interval, none at or after the end (HADS eq. 1 and 2)."""
+    """Number of checkpoints in some work: one after every interval, none at or after the end (HADS eq. 1 and 2)."""
     if not (r.takes_checkpoints and r.offers[offer].spot):
         return 0
     return max(math.ceil((work_s - NOISE) / r.groups[group].interval_s) - 1, 0)
@@ -108,7 +108,7 @@ def checkpoints_of(r: Rows, task: int, offer: int, saved: float) -> int:
 
 
 def saved_by_one_more(r: Rows, task: int, offer: int, saved: float, worked_s: float) -> tuple[float, int]:
-    """Seconds of work saved, and checkpoints written, if a task writes one after so much work and checkpoints.
+    """Seconds of work saved, and checkpoints written, if a task writes one after ``worked_s`` with earlier checkpoints.
 
     In whole seconds since the last regular checkpoint. One that is being written then is the last: it saves what it
     would have saved.

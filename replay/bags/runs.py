@@ -373,7 +373,7 @@ def _by_compiled_loops(ready: Sequence[_Ready], runs: int) -> bool:
 
 
 def without_loops(plan: CheckedPlan, policies: Sequence[Given[Policy]], runs: int) -> list[str]:
-    """Return the names of policies of which so many days take long, as no compiled loop has them."""
+    """Return the names of policies that no compiled loop has, if a number of days takes long under them."""
     if plan.instance.n_tasks * runs < _LOADS_FOR:
         return []
     from .compiled_engine import has_loop

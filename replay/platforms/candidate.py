@@ -24,7 +24,7 @@ def over_budget(cost: float, budget: float) -> float:
 
 @dataclass(slots=True, eq=False)
 class PlatformJob:
-    """A job, where it is, and what it has come to.
+    """A job, where it is, and its outcome so far.
 
     Attributes
     ----------

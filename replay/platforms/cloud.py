@@ -97,15 +97,15 @@ class CloudScheduler(LocalScheduler):
         return Candidate(self.index, is_good(end_s, cost, job), end_s, cost, (), machines)
 
     def machines_for(self, job: PlatformJob, time_s: int) -> int:
-        """Fewest machines that do a job in so many seconds; no more than a job may have."""
+        """Fewest machines that do a job in a given time; no more than a job may have."""
         return min(-(-job.size * SLOT_S // (self._processors * time_s)), MAX_MACHINES_PER_JOB)
 
     def run_s(self, job: PlatformJob, machines: int) -> int:
-        """Seconds of a job on so many machines."""
+        """Seconds of a job on a number of machines."""
         return -(-job.size * SLOT_S // (self._processors * machines))
 
     def price(self, machines: int, until_s: int, now_s: int) -> float:
-        """Cost of so many machines until a time: all hours that begin and are not paid (line 4)."""
+        """Cost of a number of machines until a time: all hours that begin and are not paid (line 4)."""
         idle = self._idle[:machines]
         hours = (machines - len(idle)) * blocks_of(until_s - now_s, VM_HOUR_S)
         for machine in idle:
@@ -126,7 +126,7 @@ class CloudScheduler(LocalScheduler):
     # ---------------------------------------------------------------- machines
 
     def take_idle(self, machines: int) -> list[Machine]:
-        """Take up to so many idle machines, those with the most paid time first."""
+        """Take up to a number of idle machines, those with the most paid time first."""
         taken, self._idle = self._idle[:machines], self._idle[machines:]
         return taken
 

@@ -113,7 +113,7 @@ def replay_platform_once(
     Returns
     -------
     outcome : PlatformOutcome
-        What it comes to: that of the run of this seed among those of `replay_platform`.
+        Outcome of the run: that of the run of this seed among those of `replay_platform`.
     trace : Trace
         All events and decisions; see `write_traces` and `audit` of ``spotbag.replay``.
 

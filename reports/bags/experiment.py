@@ -70,7 +70,7 @@ class _Rows:
 
 
 def experiment_report(folder: str | os.PathLike[str], version: str) -> Report:
-    """Report on what an experiment has come to so far.
+    """Report on the results of an experiment so far.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ class _ColumnSearch:
         self._pool_solved = 0
         self._window = window
         if not window.empty and math.isfinite(bound.objective):
-            # Where time does not count, what can be had by the last moment is all there is.
+            # Where time does not count, plans by the last moment are all that is needed: none has to end earlier.
             first_s = window.latest_s if self.time_weight == 0 else window.earliest_s
             self.open.append(_Part(bound.objective, first_s, window.latest_s))
             self.master = ColumnMaster(instance, self.classes, bound)
@@ -259,7 +259,7 @@ class _ColumnSearch:
                 return True
             if not longer:
                 part.held = answer.status == "optimal" and self._is_held(part, listed, made, answer.values)
-                if part.held:  # then the best plan without burstable VMs is all that can be had of it
+                if part.held:  # then no plan of it is better than the best one without burstable VMs
                     self._choose(replace(part), listed, burstable=False)
                 return False
             checkpoint()

@@ -58,7 +58,7 @@ class Facts:
     limited : bool
         Whether there is a time limit.
     first : Outcome or None
-        What `first_plan` came to, once it was asked.
+        Result of `first_plan`, once it was asked.
     configurations : ConfigurationBound or None
         The bound of configurations, once it is known.
     """
@@ -126,7 +126,7 @@ class Facts:
 
     @cached_property
     def few_for_columns(self) -> bool:
-        """True if columns take the bag: new VMs, each by itself, and so many classes."""
+        """True if columns take the bag: new VMs, each by itself, and not too many classes."""
         return self._new_and_apart and self.n_classes <= MOST_CLASSES_OF_COLUMNS
 
     @cached_property
@@ -228,7 +228,7 @@ class Step:
     applies : callable
         Whether it takes the bag.
     run : callable
-        From the facts and its part of the run to what it comes to.
+        Function from the facts and its part of the run to its result.
     shares : callable
         Whether it leaves time for the steps that follow it, or its patience if there is no limit; if not, it takes as
         long as it takes.

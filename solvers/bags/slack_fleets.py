@@ -434,7 +434,7 @@ class _LastSearch:
 
 
 def _run(loop: Callable[[IntArray], int], rows: int) -> int:
-    """Run a compiled loop, which says if its table of so many rows is full; refuse what is too much."""
+    """Run a compiled loop, which says if its table with a number of rows is full; refuse what is too much."""
     halt = np.array([0, MOST_TABLE_STEPS // 2])
     found = run_compiled(lambda: loop(halt), halt, ITERATIONS.slack_step)
     if found == kernel.HALTED or (found == kernel.FULL and rows >= MOST_ROWS):

@@ -43,7 +43,7 @@ from .methods import find_method, make_options
 
 _NOTHING = Attempt(None, -math.inf)
 _STEPS = ((3_000, 7), (30_000, 4), (300_000, 2))
-"""Times that D_spot is halved, for bags of up to so many tasks."""
+"""Pairs of a number of tasks, and how often D_spot is halved for bags of no more."""
 _MOVES, _MOVES_WITHOUT = 1_000_000, 200_000
 _RESCUE_SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.3)
 """Shares of the time on demand that whole tasks may fill where it is short."""
@@ -402,7 +402,7 @@ class _Search:
         self._kept: list[int] = []
 
     def by(self, moves: int) -> Attempts:
-        """Return the search, with so many moves at most."""
+        """Return the search with a limit on its moves."""
         method = find_method("search")
         most = min(moves, getattr(self._attempts.options, "moves", None) or moves)
         return replace(self._silent, method=method, options=make_options(method, {"moves": most}))

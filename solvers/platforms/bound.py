@@ -52,7 +52,7 @@ _STEEPEST = 1e4
 """Most that a capped metric is worth, in units in which each metric of some schedule is 1."""
 
 _LOWEST = 1e-3
-"""Smallest unit of a metric, relative to what it comes to if all cells are used evenly."""
+"""Smallest unit of a metric, relative to its value if all cells are used evenly."""
 
 
 def fluid_prices(fluid: PlatformFluid, metric: Metric, caps: Caps) -> FluidPrices | None:

@@ -65,7 +65,7 @@ def compared(cells: Mapping[str, Cell], lower: Lower) -> Comparison:
 
 
 def counted(cells: Cells, lowers: Sequence[Lower]) -> Counter[Comparison]:
-    """Count the settings of the sets by what the comparisons come to."""
+    """Count the settings of the sets by the results of the comparisons."""
     return Counter(
         compared(found, lower) for lower in lowers for setting, found in cells.items() if setting.kind == lower.kind
     )

@@ -51,7 +51,7 @@ class PublishedPrediction(Record):
     Attributes
     ----------
     tasks : int
-        After so many tasks, average and prediction are near their final values.
+        Tasks after which average and prediction are near their final values.
     first_hosts, final_hosts : int
         Predicted at first and in the end.
     creation_ratio : float
@@ -59,7 +59,7 @@ class PublishedPrediction(Record):
     created_hosts : int
         Hosts that are created at first with it.
     full_ratio_tasks : int
-        After so many tasks it is 1, and the number of hosts near the final one.
+        Tasks after which it is 1, and the number of hosts near the final one.
     """
 
     tasks: _Count

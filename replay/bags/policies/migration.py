@@ -412,7 +412,7 @@ def best_place(r: Rows, group: int, saved: float) -> tuple[int, int]:
 def migrate_anyway(r: Rows, source: VmRow, tasks: list[int], n_tasks: int) -> None:
     """Migrate tasks for which no attempt has found a place to where they end first, of the places that are listed.
 
-    The papers do not say what happens then. Here a deadline that cannot be kept is missed by as little as can be had.
+    The papers do not say what happens then. Here a deadline that cannot be kept is missed by as little as possible.
     What can go nowhere at all stays on its VM, and `retry_stranded` tries again.
     """
     left = 0

@@ -301,7 +301,7 @@ def pack_open(r: Rows, extra: int, missing: int, first_s: int) -> tuple[int, int
 
 
 def pack_listed(r: Rows, n: int, first_s: int, last_s: int) -> tuple[int, int]:
-    """Look for a rescue of listed tasks that can wait until one moment, and as long as can be had until another."""
+    """Look for a rescue of listed tasks that can wait until one moment, and as long as possible until another."""
     r.n_packed = n
     r.n_found_new = 0
     if n == 0:

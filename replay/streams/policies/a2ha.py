@@ -266,7 +266,7 @@ class A2ha(StreamPolicy):
             self._let_stay(replay, host, host.vm.requested_s + self._first_unit_s + replay.stream.block_s)
 
     def _too_many(self, replay: StreamState, create: int) -> bool:
-        """True if so many more hosts are too many for the number of tasks (section 3.6)."""
+        """True if a number of further hosts are too many for the number of tasks (section 3.6)."""
         new = len(replay.vms) - self._initial + create
         match self.settings.long_tasks:
             case "untaken":

@@ -9,7 +9,7 @@ from ..state import StreamState, StreamVm
 
 
 class FixedFleet(StreamPolicy):
-    """Rent so many VMs of a type at the start, keep them to the end, and give every idle VM the next task.
+    """Rent a fixed number of VMs of a type at the start, keep them to the end, and give every idle VM the next task.
 
     Parameters
     ----------

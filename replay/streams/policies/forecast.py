@@ -61,7 +61,7 @@ class _Queue:
     _sums: _Sums | None = None
 
     def part_of(self, place: int) -> int:
-        """Return the part with a task that was so many places behind the first."""
+        """Return the part with a task that was some places behind the first."""
         return bisect_right(self.first, place) - 1 if place else 0
 
     def behind(self, place: int) -> tuple[int, Units]:

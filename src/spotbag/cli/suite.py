@@ -60,7 +60,7 @@ class SuiteShown(Answer, kind="suite-shown"):
 
 
 class SubmissionChecked(Answer, kind="submission-checked"):
-    """``spotbag suite check``: each row with what it came to, or why it is refused."""
+    """``spotbag suite check``: each row with its result, or why it is refused."""
 
     rows: tuple[CheckedRow, ...]
     refused: int
@@ -173,7 +173,7 @@ def check_command(
 def rank_command(
     *, files: list[str] = argument("FILE...", "Submissions.", show_default=False), as_json: bool = json_option()
 ) -> None:
-    """Rank the entries of submissions across instances, by what their rows come to; rows are checked first.
+    """Rank the entries of submissions across instances, by the results of their rows; rows are checked first.
 
     Mean ranks that are more than the critical difference apart (Nemenyi, 5 %) are no chance; pairs are tested by
     Wilcoxon's signed ranks, with Holm's correction for their number. Refused rows are left out. Exit code 0: ranked; 1:
