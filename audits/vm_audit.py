@@ -171,7 +171,7 @@ class Audit(ABC):
             self._find("order", event.get("vm", ""), 1, "events", message)
 
     def _vm(self, event: Event, name: str, gone: bool = False) -> VmBook | None:
-        """Find the book of a VM that there is; with ``gone`` also if the cloud has terminated it."""
+        """Find the book of an existing VM; with ``gone`` also if the cloud has terminated it."""
         vm = self.vms.get(name)
         if vm is None:
             self._find("vm", name, 1, "VMs", f"{described(event)}: no VM {name!r} has been launched")

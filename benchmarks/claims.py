@@ -331,7 +331,7 @@ def _some(texts: Sequence[str], most: int = 4) -> str:
 
 
 def tally(of: str = "") -> Callable[[Sequence[Case]], str]:
-    """Count the comparisons that bear a statement out: ``3 of 5``, of what if that is said."""
+    """Count the comparisons that bear a statement out: ``3 of 5``, with a noun if one is given."""
     return lambda cases: f"{sum(case.verdict == 'holds' for case in cases)} of {len(cases)} {of}".rstrip()
 
 

@@ -233,7 +233,7 @@ def fill(text: str, indent: str = "") -> str:
 
 def results_of(page: Page) -> Results:
     """Replay a paper, as its page assumes and in all other settings."""
-    import jinja2  # noqa: F401 - what is missing is said before the replays of many minutes, not after them
+    import jinja2  # noqa: F401 - a missing package is reported before the replays of many minutes, not after them
 
     replays = page.paper.sensitivity.replays(page.options)
     return {setting.name: compare(page.paper, setting.options) for setting in replays}

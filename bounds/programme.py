@@ -116,7 +116,7 @@ class Programme:
         lower: float = 0.0,
         upper: float = np.inf,
     ) -> None:
-        """Add a column with its entries in rows that there are."""
+        """Add a column with its entries in existing rows."""
         indices, entries = np.asarray(rows, dtype=np.int32), np.asarray(values, dtype=float)
         self._solver.addCol(cost * self._unit, lower, upper, len(indices), indices, entries)
 
@@ -132,7 +132,7 @@ class Programme:
     def add_rows(
         self, lower: FloatArray, upper: FloatArray, rows: IntArray, columns: IntArray, values: FloatArray
     ) -> None:
-        """Add rows at once, with entries in columns that there are; of each entry its row, from 0, and its column."""
+        """Add rows at once, with entries in existing columns; of each entry its row, from 0, and its column."""
         order = np.lexsort((columns, rows))
         starts = np.searchsorted(rows[order], np.arange(len(lower))).astype(np.int32)
         indices, entries = columns[order].astype(np.int32), values[order]
@@ -145,7 +145,7 @@ class Programme:
         lower: float = -np.inf,
         upper: float = np.inf,
     ) -> None:
-        """Add a row with its entries in columns that there are."""
+        """Add a row with its entries in existing columns."""
         indices, entries = np.asarray(columns, dtype=np.int32), np.asarray(values, dtype=float)
         self._solver.addRow(lower, upper, len(indices), indices, entries)
 
@@ -170,7 +170,7 @@ class Programme:
         Raises
         ------
         LimitReached
-            If the limit that holds was over before; nobody may touch the programme then.
+            If the limit that holds was over before; the programme must not be touched then.
         """
         checkpoint()
         limit, left = current_limit(), seconds_left()

@@ -92,7 +92,7 @@ class Bar:
     name, short : str
         What is written into it if there is room, and where there is not enough for that.
     hover : tuple of str
-        Lines of what there is to say about it beside its name, place, times and what it stands for.
+        Lines of text on it beside its name, place, times and what it stands for.
     """
 
     lane: int
@@ -129,7 +129,7 @@ class Mark:
     look : Look
         How it looks.
     hover : tuple of str
-        Lines of what there is to say about it.
+        Lines of text on it.
     """
 
     lane: int

@@ -45,7 +45,7 @@ def first_wrong(
 
 
 class _Unknown(Exception):  # noqa: N818 (it is no error)
-    """An annotation that cannot be read here: nothing is said of its argument."""
+    """An annotation that cannot be read here: its argument is not checked."""
 
 
 class _Names(dict[str, Any]):

@@ -149,7 +149,7 @@ def format_of(text: str) -> str | None:
 
 
 def check_format(document: Mapping[str, Any], expected: str, source: str) -> None:
-    """Refuse a document of another format or version before anything else is said about it."""
+    """Refuse a document of another format or version before anything else in it is judged."""
     given = document.get("format")
     if given == expected:
         return

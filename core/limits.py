@@ -1,11 +1,11 @@
 """Limits of work: a time at which to end, a request to stop, and signs of life meanwhile.
 
 Work runs inside a limit (`within`). Whatever takes long calls `checkpoint` in its loops, which raises `LimitReached`
-when the limit is over; who has begun the work catches that and returns what there is so far. Limits nest: an inner one
+when the limit is over; the caller that began it catches that and returns what was found. Limits nest: an inner one
 is never over later than the outer one. A limit is that of a thread: other threads have none of their own.
 
 Time is that of `clock_s`: of the machine, or, where a limit is one of iterations (`work_clock`), of the work
-that is done. Loops say how much that is (`count_work`, and each `checkpoint` a little). Whoever decides anything by
+that is done. Loops say how much that is (`count_work`, and each `checkpoint` a little). Code that decides by
 time asks that clock, so that the same iterations are the same work, however fast or busy the machine is.
 """
 
@@ -62,7 +62,7 @@ def refuse_no_iterations(iterations: object) -> None:
 
 
 class LimitReached(Exception):  # noqa: N818  (it is no error)
-    """The limit is over; what there is so far is the answer."""
+    """The limit is over; the answer is what was found so far."""
 
 
 class Stopwatch:

@@ -201,7 +201,7 @@ def decode_long_list(text: str, key: str, kind: type[Part]) -> tuple[str, Record
         What the list holds, each value the one that is written there.
 
     None if the text is no such object, or if the list is empty or anything is wrong in it; and in rare cases when all
-    is well: a whole number written as 5.0, an escaped colon. Whoever reads it in another way can say what is wrong.
+    is well: a whole number written as 5.0, an escaped colon. Reading it in the other way says what is wrong.
     """
     import msgspec
 

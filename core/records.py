@@ -264,7 +264,7 @@ class WholeDocument(Record):
         try:
             check_format(document, cls.FORMAT, source)
             record = cls.model_validate(document, context=Faults())
-        except (InputError, ValidationError):  # what is wrong is said by those who read without a decoder
+        except (InputError, ValidationError):  # a second reading, without a decoder, says what is wrong
             return None
         issues = record.issues_between_fields()
         if issues:
@@ -273,7 +273,7 @@ class WholeDocument(Record):
 
     @classmethod
     def parse_document(cls, document: Mapping[str, Any], source: str) -> Self:
-        """Make a record of a JSON document of any format; of another one, only that is said.
+        """Make a record of a JSON document of any format; of another format, only that is reported.
 
         Raises
         ------
@@ -405,7 +405,7 @@ def decode_document(text: str, key: str, kind: type[BaseModel], most_entries: in
     -------
     dict
         The object, with `record_lists.Records`. None if the text is short, if it is no such object, or if anything is
-        wrong in the list: whoever parses it in the other way can say what.
+        wrong in the list: parsing it in the other way says what.
     """
     decoded = decode_long_list(text, key, kind) if len(text) > SHORT_TEXT else None
     if decoded is None or len(decoded[1]) > most_entries:

@@ -309,7 +309,7 @@ def number(
 
 
 def table_of(records: Iterable[Any], *shown: Shown | None) -> Table:
-    """Return a table with a row for each record, of the columns that there are; None as a record divides blocks."""
+    """Return a table with a row for each record, of the existing columns; None as a record divides blocks."""
     there = [entry for entry in shown if entry is not None]
     rows = [[] if record is None else [entry.cell(record) for entry in there] for record in records]
     return Table([entry.column for entry in there], rows)

@@ -91,7 +91,7 @@ def run(
 
     Each task runs on the worker of its VM, and the tasks of a core one after the other in the order of the plan; where
     memory may bind, tasks also wait for those that end before them in the plan. When a VM is lost, is about to leave,
-    or does not come, or the bag changes, what is left is planned anew from the state that there is, and goes on.
+    or does not come, or the bag changes, what is left is planned anew from the present state, and goes on.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def run(
         How often a task that failed is tried once more, at once.
     start_vm : callable, optional
         Is called with each VM when it is to be requested, also with those of later plans; its worker comes by itself.
-        If absent, workers are there or on their way, and what is left is planned for those that there are.
+        If absent, workers are there or on their way, and what is left is planned for those that have come.
     stop_vm : callable, optional
         Is called with the id of a VM that has nothing left to do or is lost.
     leaving : callable, optional

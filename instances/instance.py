@@ -127,7 +127,7 @@ class RescueTime(NamedTuple):
     from_s : array of int, shape (n_sets,)
         Of each set, tasks count that are whole for so long: until then, from when VMs are ready, all are lost at once.
     most_s, counted_s : array of int, shape (n_sets,)
-        Core seconds that there are from then on, and those that heuristics may count on.
+        Core seconds available from then on, and those that heuristics may count on.
     """
 
     again_s: IntArray

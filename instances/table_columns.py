@@ -167,7 +167,7 @@ def columns_of(
 
 
 def _mapped(table: TextTable | MadeTable, form: CsvFormat, known: TableFormat) -> dict[int, TableColumn]:
-    """Columns whose roles are said by options; the unit, too, if the heading of one of that role has none."""
+    """Columns whose roles are given by options; the unit, too, if the heading of one of that role has none."""
     for heading in form.ignored:
         if heading not in table.first:
             _refuse(table, f"--ignore-column {heading}", 0)

@@ -62,7 +62,7 @@ class EventQueue(Generic[Time]):
     Parameters
     ----------
     policy_name : str
-        Who decides, for messages.
+        Name of the policy, for messages.
     record : bool
         Whether to keep a record of every event and decision in `records`.
 

@@ -79,7 +79,7 @@ def check_runs(runs: int, workers: Workers, seed: int | None = None) -> None:
     runs : int
         How many.
     workers : int or distributed.Client
-        Who replays them.
+        Processes that replay them.
     seed : int, optional
         The first, where each run has a seed of its own and they count on from it.
 

@@ -321,7 +321,7 @@ class ScheduleDocument(ScheduleHeader):
     survival : Survival, optional
         What it claims to survive, and at what cost; a claim like the cost.
     dates : bool, optional
-        Whether tasks have releases or deadlines of their own: who runs them as soon as a core is free is too early.
+        Whether tasks have releases or deadlines of their own: run as soon as a core is free, they would be too early.
     late : Lateness, optional
         Which tasks it claims to have too late, and by how much; a claim like the cost.
     vms, tasks : sequence

@@ -237,7 +237,7 @@ class VmReady:
 
 @dataclass(frozen=True, slots=True)
 class VmDraining:
-    """A VM takes no more tasks, and finishes what it runs; if it is said until when it is there, what ends by then."""
+    """A VM takes no more tasks, and finishes those that run; if its end is known, those that end by then."""
 
     vm: str
     until_s: float | None = None

@@ -174,7 +174,7 @@ def another_instance(made_for: str, instance: Instance, rows: Sequence[Any]) -> 
 
 
 _ALIKE = 3
-"""Issues that differ in names and numbers only and are said one by one; of more, only how many there are."""
+"""Most issues, of those that differ in names and numbers only, that are listed one by one; of more, their number is."""
 
 
 def _grouped(issues: Sequence[Issue]) -> list[Issue]:

@@ -285,7 +285,7 @@ class State(WholeDocument):
 
     @public
     def with_credits_of(self, plan: Schedule) -> State:
-        """Return the state in which VMs have the credits that a plan leaves them, where nothing is said of theirs.
+        """Return the state in which VMs have the credits that a plan leaves them, where theirs are not known.
 
         That is known of VMs of a plan of the whole bag, whose times count as those of the state.
         """
@@ -755,7 +755,7 @@ class _Remaining:
     def _credits_now(
         self, offer: int, status: VmStatus, credits: float | None, runs: Sequence[TaskOnVm]
     ) -> float | None:
-        """Credits from when times count on, of a burstable VM of which it is said how many it has."""
+        """Credits at second 0 of the remaining instance, of a burstable VM whose credits are known."""
         rules = self.offers[offer].vm_type.burstable
         if rules is None or credits is None:
             return None

@@ -18,7 +18,7 @@ Key = TypeVar("Key")
 
 
 def require_no_dates(instance: Instance, what: str, way_out: str = "") -> None:
-    """Refuse an instance whose tasks have dates, for those who do not know them. Bounds without dates hold with them.
+    """Refuse an instance whose tasks have dates, for code that ignores them. Bounds without dates hold with them.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def require_no_dates(instance: Instance, what: str, way_out: str = "") -> None:
 
 
 def require_no_setups(instance: Instance, what: str, way_out: str = "") -> None:
-    """Refuse an instance whose VMs are set up after the boot, for those who do not know it; see `require_no_dates`."""
+    """Refuse an instance whose VMs are set up after the boot, for code that ignores it; see `require_no_dates`."""
     if instance.has_setups:
         which = first_names([vm_type.name for vm_type in instance.vm_types if vm_type.setup_s])
         rule = f"has VM types with a setup_s ({which}), which {what} does not know: "

@@ -175,7 +175,7 @@ class Day:
     def _come_back(self, now_s: int, moment: Mapping[str, Any]) -> None:
         """Give back a VM (``vm``, from 1 on), or as many of a type as there can be, in the order of their requests.
 
-        A number of VMs that falls, or the first that is said of a type, brings nobody back.
+        A number of VMs that falls, or the first one for a type, brings no VM back.
         """
         name, number = moment["type"], moment.get("vm")
         vms = self._of_type[name]

@@ -260,7 +260,7 @@ class _Checker:
 
     @cached_property
     def running(self) -> dict[str, tuple[str, RunningTask]]:
-        """Machine of each task that runs, and what is said of it there."""
+        """Machine of each running task, and its entry there."""
         machines = self.instance.machines
         return {entry.task: (machine.id, entry) for machine in machines for entry in machine.running}
 

@@ -1,6 +1,6 @@
 """Arrays for the checker of plans: the bag, the VMs and the rows of a plan, and numbers rounded exactly.
 
-Floats decide where they are clear; what lies next to a whole number is said to be unclear, and left to fractions.
+Floats decide where they are clear; what lies next to a whole number counts as unclear, and is left to fractions.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Bag:
             return cls(instance)
         whole, entries = instance.taken_from
         rows, numbers = instance.task_rows, entries.tolist()
-        # Whatever is said of where they come from, they are the very same.
+        # Where they are said to come from is not trusted: they must be the very same objects.
         same = len(rows) == len(numbers) and all(map(is_, rows, picked(whole.task_rows, numbers)))
         if not same or instance.vm_types is not whole.vm_types:
             return cls(instance)

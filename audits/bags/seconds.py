@@ -33,7 +33,7 @@ class SecondsAudit(Audit):
         self.cloudless = "cloud" not in self.run  # of an older version, whose policies were asked between what happens
         self.asked_s = self.woken_s = -1
         self.stopping: Event | None = None  # the record that must follow at once on one of a task that stops at once
-        self.preempted: list[tuple[VmBook, int]] = []  # VMs and cores with a checkpoint just written: who is asked next
+        self.preempted: list[tuple[VmBook, int]] = []  # VMs and cores with a checkpoint just written: next in turn
         self.triggers: dict[str, int] = {}  # when the tasks of a VM are to be migrated, if that is set
         self.touched: list[VmBook] = []  # VMs with something on record in this second
         self.timetables: dict[str, Timetable] = {}  # of the VMs that have been launched
@@ -72,7 +72,7 @@ class SecondsAudit(Audit):
         """Find events that should stand before the first question to the policy in a second.
 
         When its first question or decision of a second is recorded, the day is: prices, capacities, and what struck,
-        warned or brought back each VM that there is; no run is due to end; no task is due to start; no boot is over.
+        warned or brought back each existing VM; no run is due to end; no task is due to start; no boot is over.
         """
         if self.asked_s == now:
             return

@@ -25,10 +25,11 @@ what is lost stays the same, and a rescue at the later one serves the earlier on
 no higher, since no spot VM is paid for longer. Nor does waiting lack a VM: one that the plan returns meanwhile may be
 rented anew.
 
-By the same argument a rescue serves all moments of a *block*: what is lost at its first is done by the VMs that there can be
-at its last, where each spot VM is paid until the last. At moments in between, less is lost. The judge begins with one
-block of all moments, and halves those for which it finds no rescue; then that with the highest bill, again and again,
-until it is a single moment or enough has been tried. The highest bill is a bound of every bill with a rescue.
+By the same argument a rescue serves all moments of a *block*: what is lost at its first is done by the VMs that
+are available at its last, where each spot VM is paid until the last. At moments in between, less is lost. The judge
+begins with one block of all moments, and halves those for which it finds no rescue; then that with the highest bill,
+again and again, until it is a single moment or enough has been tried. The highest bill is a bound of every bill with a
+rescue.
 """
 
 from __future__ import annotations

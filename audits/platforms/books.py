@@ -63,7 +63,7 @@ class PlatformAuditBase:
         return job
 
     def _check_promise(self, event: Event, job: JobBook, offers: list[Offer]) -> None:
-        """The end and the cost that are stated are what the resource offers, and as good as is said."""
+        """Judge that the stated end and cost are what the resource offers, and as good as stated."""
         name, end_s = job.facts.id, event["end_s"]
         cost = exact(event["cost"])
         if not any(offer.end_s == end_s and alike(offer.cost, cost) for offer in offers):

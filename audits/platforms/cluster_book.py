@@ -1,4 +1,4 @@
-"""The auditor's book of one cluster: who waits in which order, and who has which processors."""
+"""The auditor's book of one cluster: the order of the waiting jobs, and the processors of the running ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Minutes:
     facts : ClusterFacts
         How many there are.
     minute, left : int
-        The minute that is handed out, and processors of it that nobody has.
+        The minute that is handed out, and its free processors.
     """
 
     facts: ClusterFacts

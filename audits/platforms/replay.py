@@ -179,7 +179,7 @@ class CloudAudit(PlatformAuditBase):
 
 
 class ClusterAudit(PlatformAuditBase):
-    """Follows the queues of clusters, and who has their processors."""
+    """Follows the queues of clusters, and the jobs on their processors."""
 
     def _let_begin(self, cluster: ClusterBook, until_s: int | None) -> None:
         """Let jobs have the processors of the minutes that start before a time."""
@@ -434,7 +434,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         return True
 
     def _check_last(self, event: Event, job: JobBook) -> None:
-        """Judge a job that goes behind all others in a queue: only a new one that nobody offers to run does."""
+        """Judge a job that goes behind all others in a queue: only a new one that no resource offers to run does."""
         name = job.facts.id
         if job.resource is not None:
             self._find("placing", name, 1, "jobs", f"{described(event)}, behind all: it is not new")

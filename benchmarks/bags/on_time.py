@@ -2,11 +2,11 @@
 
 Prints the mean regret of policies over the clairvoyant bound, in percent of the mean bound, with 95 % intervals of
 paired days, and how many days are late; then the regret of `on-time` beside that of the better published policy of each
-cell, and, by who planned, what part of it that is. With ``--summary``, only the latter. ``--runs 200``, ``--seed 2``,
+cell, and, by method, what part of it that is. With ``--summary``, only the latter. ``--runs 200``, ``--seed 2``,
 ``--methods auto,greedy,ils``, ``--scenarios`` and ``--bags`` choose others; ``--bags users`` those of `USER_BAGS`.
 
 Days on which VMs are interrupted one by one are those of a cloud that terminates them; as if it billed the first hour
-of VMs that it takes within it, too: else the bound is that of one who knows them, has all work done on them, and pays
+of VMs that it takes within it, too: else a policy that knows them could do all work on them, and the bound would be
 almost nothing. ``--free-first-hour`` leaves that hour free.
 
 ``--ablation`` prints the mean regret of `on-time` with each of its ingredients left out, by scenario.

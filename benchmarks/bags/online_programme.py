@@ -24,7 +24,7 @@ import numpy.typing as npt
 from spotbag.core.quantities import BoolArray, FloatArray, IntArray
 
 NOWHERE, THERE, LEFT = -1, -2, -3
-"""Instead of an offer: no VM, the other VM that there is, and the one that the task leaves."""
+"""Codes in place of an offer: no VM, the other existing VM, and the one that the task leaves."""
 
 _Choices = npt.NDArray[np.int8]
 

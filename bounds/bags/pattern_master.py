@@ -23,7 +23,7 @@ _SMOOTHING = 0.5
 class PatternMaster(Programme):
     """Least cost of running all tasks over fractions of patterns: sets of tasks that a core, or a VM, can run.
 
-    Rows: tasks of each class, at least all of them; then what there is at most, such as the cores of each offer and the
+    Rows: tasks of each class, at least all of them; then limits, such as on the cores of each offer and the
     VMs of each limited group; then those that are added. Columns: first, for each class, tasks that no pattern runs.
 
     Parameters
@@ -31,7 +31,7 @@ class PatternMaster(Programme):
     size : array of int, shape (n_classes,)
         Tasks of each class.
     most : sequence of float
-        Right sides of the rows of what there is at most.
+        Right sides of the rows of limits.
     worst : float
         About what the objective is, above 0.
     dear : float

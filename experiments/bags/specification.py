@@ -134,7 +134,7 @@ class Specification(Record):
     paper_runs : int
         Days, draws or orderings of each of their cells.
     paper_options : dict of str to PaperSettings
-        What else is said of them, by the name of the paper.
+        Options of the papers, by the name of the paper.
     """
 
     description: str = Field(default="", max_length=2000)

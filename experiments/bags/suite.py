@@ -2,7 +2,7 @@
 
 A suite is an experiment that is ready (``suite-1.toml``) beside what it was made of when it was frozen
 (``suite-1.json``): digests of its instances and of its days. What no longer has these is not the suite. Of days that
-are held out, the file has the digests alone: who knows the seed can draw them, and everybody can tell them.
+are held out, the file has the digests alone: the seed is needed to draw them, and digests show that they are the same.
 """
 
 from __future__ import annotations

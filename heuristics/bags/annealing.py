@@ -317,8 +317,8 @@ class QueuesWalk:
 class Steps:
     """Moves of the steps of a run, and its shares before and after each.
 
-    There are so many moves in all, or, until a moment, as many as the steps before let expect; then, who carries a
-    step out says when its moves have ended: what follows them is not theirs.
+    The number of moves is given, or, until a moment, estimated by the steps before; then the caller that carries a step
+    out says when its moves have ended: what follows them is not theirs.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class Cores(NamedTuple):
     latest : array of int, shape (n_offers, n_tasks), or (0, 0)
         Latest end of each task on each offer; nothing where that of its VM is all that counts.
     rescue : Rescue
-        What tasks take of the time that there is on demand.
+        On-demand time for rescues, and what tasks take of it.
     credits : array of float, shape (n_vms, 2), or (0, 2)
         Core seconds that each VM does by its initial credits, and those that it earns in a second; nothing where it has
         all that its cores can spend.

@@ -128,7 +128,7 @@ def _search_from_patterns(
 
 
 def _short_runs(instance: Instance) -> int:
-    """Number of fleets that there is time for, each in a short run."""
+    """Number of fleets for which there is time, each in a short run."""
     left_s = seconds_left()
     time_for = math.inf if left_s is None else _SHARE_OF_FLEETS * left_s / (_FLEET_S_A_TASK * instance.n_tasks)
     return max(int(min(time_for, _FLEETS_BY_DATES)), 2)

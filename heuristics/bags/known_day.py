@@ -1,7 +1,7 @@
 """A plan for a day that is known: each spot VM is given what it can do in the seconds that the day leaves it.
 
-VMs that hibernate lose nothing: what counts is how long each is up by the deadline, and D_spot has no meaning to who
-knows what will be interrupted. Tasks go longest first to the cheapest VM with room for them; the annealing on core
+VMs that hibernate lose nothing: what counts is how long each is up by the deadline, and D_spot has no meaning where
+all interruptions are known. Tasks go longest first to the cheapest VM with room for them; the annealing on core
 loads (`annealing_kernel`) then lowers the bill, with a latest end for each VM.
 """
 

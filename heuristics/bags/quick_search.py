@@ -91,7 +91,7 @@ def _moment(until: float | Callable[[float], float], share: float) -> float:
 
 
 def _enough(instance: Instance, until: float) -> float:
-    """The moment at which a search that begins now ends: a few tasks are soon in all places that there are."""
+    """The moment at which a search that begins now ends: a few tasks have soon been in all places."""
     if until == math.inf:  # it is not ended by time
         return until
     return min(until, clock_s() + _ENOUGH_S_OF_FEW + _ENOUGH_S_A_PAIR * len(instance.open_tasks) ** 2)

@@ -517,7 +517,7 @@ class _Rescuer:
         return min(found, key=lambda rescue: rescue.cost_usd, default=None)
 
     def _certified(self, types: tuple[str, ...], lost: tuple[str, ...], at_s: int) -> Rescue | None:
-        """Return the part that those of some types who are lost have of their rescue; None if that is not shown."""
+        """Return the part of a rescue of some types that is for the lost ones of them; None if none is shown."""
         if types not in self._moments and self._gaps(types):
             return None
         moments = self.moments(types)

@@ -262,7 +262,7 @@ def place_early(
     room : Room
         What may be rented.
     rescue : Rescue
-        What tasks take of the time that there is on demand; of groups, in each way.
+        On-demand time for rescues, and what tasks take of it; of groups, in each way.
     opened : array of int, shape (n_ways,)
         Receives the number of VMs that are used in each way.
     way, lane : array of int, shape (n_tasks,)

@@ -301,7 +301,7 @@ class _Reader(TableRows):
         }.get(column.role, str)
 
     def _cores(self, column: TableColumn, cell: str) -> int | None:
-        """Cores of a task; a part of one is one, which is said."""
+        """Cores of a task; a part of a core counts as one, with a warning."""
         if not cell or cell == "-":
             return None
         thousandths = _CORES.fullmatch(cell)

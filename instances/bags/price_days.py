@@ -133,7 +133,7 @@ def price_scenario(
         Availability zone whose prices count; needed if there are several. With ``all`` they are prices of pools,
         ``type@zone``.
     product : str, optional
-        Operating system whose prices count; if absent, Linux/UNIX, or the only one that there is.
+        Operating system whose prices count; if absent, Linux/UNIX, or the only one in the file.
     since : str, optional
         When days start, such as ``2026-07-09T12:00:00Z``; within the history.
 

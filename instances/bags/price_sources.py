@@ -105,7 +105,7 @@ class PriceSource:
     path : path
         The file.
     origin : str
-        Who says so, such as a command.
+        Source of the prices, such as a command.
     date : str
         Day of what has none.
     noun : str

@@ -50,7 +50,7 @@ class Quote(Record):
     date : str
         Day of the price, e.g. ``2026-07-09``.
     source : str
-        Who says so.
+        Source of the price.
     zones : dict, optional
         Availability zone to its price.
     """
@@ -79,7 +79,7 @@ class CataloguedType(Record):
     accelerators : str, optional
         GPUs and the like, e.g. ``1 V100``; patterns leave such types out, whose price is for more than cores.
     source, date : str
-        Who says what the type is, and when.
+        Source of the facts on the type, and its date.
     prices : dict
         Market to `Quote`; of a market that is left out, no dated price is known.
     """
@@ -288,7 +288,7 @@ def choose_vm_types(choice: VmChoice) -> list[dict[str, Any]]:
 
 
 def _prices_of_zones(row: CataloguedType, zones: str) -> dict[str, float] | None:
-    """Spot prices of a type in some zones, or in all that there are."""
+    """Spot prices of a type in some zones, or in all zones of the type."""
     known = row.prices["spot"].zones
     names = [*(known or ())] if zones == "all" else [name.strip() for name in zones.split(",")]
     return {name: price for name in names if (price := _price(row, "spot", name)) is not None} if known else None

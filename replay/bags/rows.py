@@ -1,7 +1,7 @@
 """Rows of a replay: the same for plain Python and for compiled loops (see `core.rows`).
 
 Whole numbers stand for what has a few values: VMs, tasks, offers and types by their indices, kinds by the constants
-below. `NONE` stands for what there is not. Times on a VM are in its *uptime*, which stands still while it is
+below. `NONE` stands for none of these. Times on a VM are in its *uptime*, which stands still while it is
 hibernated, stopped or booting again: the timetable of its cores is exact whatever the day brings.
 """
 
@@ -379,7 +379,7 @@ class EventRow:
 
 @dataclass(slots=True, eq=False)
 class TypeRow:
-    """A VM type: how many spot VMs there can be, if that is limited, what becomes of others, and those that there are.
+    """A VM type: how many spot VMs there can be, if that is limited, what becomes of others, and its existing VMs.
 
     ``present`` counts those that use capacity, ``returning`` those that come back at this moment. Of a type of which a
     VM is interrupted and none is back, `on-time` remembers since when it ``is_out``.
@@ -452,7 +452,7 @@ class SpanRow:
 
 @dataclass(slots=True, eq=False)
 class RescueVmRow:
-    """A VM of a planned rescue: the offer of a new one, or the VM that there is."""
+    """A VM of a planned rescue: the offer of a new one, or the existing VM."""
 
     offer: int = 0
     vm: int = NONE
@@ -529,7 +529,7 @@ class Rows:
     """A replay: its tables, what does not change, and its state.
 
     Tables whose name ends with an s and a count before are of numbers: VMs, tasks, offers, types. Lists are as long as
-    can be; how much of each is in use is counted beside it, or by who uses it. What a table has places for stands with
+    can be; how much of each is in use is counted beside it, or by its rule. What a table has places for stands with
     it (see `shapes`); others are given by the plan.
 
     Attributes

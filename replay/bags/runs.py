@@ -124,7 +124,7 @@ class Days(Runs[DayOutcome]):
         Lower bound of the cost of each day, for all policies that meet the deadline; None where none can, or where no
         bounds were asked for.
     hindsight_usd : tuple of float or None
-        The least cost found with which each day can be gone through in time by who knows it: of the policies here but
+        The least cost found with which each day can be ended in time if it is known: of the policies here but
         the on-demand baseline, and of plans made for that day and replayed on it. At least the bound; what of a regret
         is below it may be the bound's. None where nothing was found, or where it was not asked for.
     on_demand_usd : float or None
@@ -200,7 +200,7 @@ def replay_days(
     bounds : bool
         Whether to work out the lower bound of each day.
     hindsight : bool
-        Whether to look for the least cost of each day for who knows it: a tenth of a second a day for 60 tasks.
+        Whether to look for the least cost of each day if it is known: a tenth of a second a day for 60 tasks.
     on_day : callable, optional
         Called with the number of days that have just been done. An exception in it ends the replay, and is raised here.
     stop : Stop, optional

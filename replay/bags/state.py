@@ -361,7 +361,7 @@ class ReplayState(Rows):
     Parameters
     ----------
     policy_name : str
-        Who decides.
+        Name of the policy.
     plan : ReplayPlan
         The plan; never changed.
     billing : Billing

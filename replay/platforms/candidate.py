@@ -77,7 +77,7 @@ class Candidate(NamedTuple):
     Attributes
     ----------
     resource : int
-        Who offers it: index of the resource.
+        Index of the resource that offers it.
     good : bool
         Whether deadline and budget are kept; see `is_good`.
     end_s : int

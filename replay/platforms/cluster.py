@@ -32,7 +32,7 @@ class ClusterScheduler(LocalScheduler):
     cluster : DedicatedCluster or AllocatedCluster
         The resource.
     rules : PlatformRules
-        The order of the queue, and who is displaced.
+        The order of the queue, and the jobs that are displaced.
     """
 
     def __init__(self, index: int, cluster: DedicatedCluster | AllocatedCluster, rules: PlatformRules) -> None:

@@ -168,7 +168,7 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
         return self.jobs[index].resource == resource and self.jobs[index].start_s < 0
 
     def _behind_all(self, job: PlatformJob) -> Candidate:
-        """Let a new job that nobody offers to run be the last in the queue in which it ends first.
+        """Let a new job that no resource offers to run be the last in the queue in which it ends first.
 
         The paper does not say what becomes of it. Clouds always offer something, so there are clusters only.
         """
@@ -204,7 +204,7 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
             self._run_in_cloud(job, scheduler, candidate.machines)
 
     def _stay(self, job: PlatformJob, sender: int) -> None:
-        """Let a job that nobody else takes stay where it was, though it may be late (section IV.A).
+        """Let a job that no other resource takes stay where it was, though it may be late (section IV.A).
 
         One that was behind all others is so again.
         """

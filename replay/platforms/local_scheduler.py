@@ -53,7 +53,7 @@ CloudEstimates: TypeAlias = Literal["printed", "exact"]
 
 @dataclass(frozen=True, slots=True)
 class PlatformRules:
-    """Rules by which local schedulers work; those of Caron & de Assuncao if nothing is said.
+    """Rules by which local schedulers work; those of Caron & de Assuncao by default.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class AgentTree:
         Returns
         -------
         sequence of Candidate
-            What the root returns: a good one, or up to two bad ones; none if nobody offers any.
+            What the root returns: a good one, or up to two bad ones; none if no resource offers any.
         """
         return self._ask(self._root, job, now_s, excluded)
 

@@ -88,7 +88,7 @@ class PlatformOutcome:
     Attributes
     ----------
     policy, seed : str and int
-        Who decided, and with which draws.
+        Name of the policy, and seed of its draws.
     cost : float
         What all jobs cost, in the unit of cost; the machines of clouds to the end of their last hour.
     execution_time_s : int
@@ -106,7 +106,7 @@ class PlatformOutcome:
     good, bad : int
         Placements on good and on bad candidates.
     displaced, stays, unwanted : int
-        Jobs pushed out of queues; those of them that nobody else took; new jobs that nobody offered to run.
+        Jobs pushed out of queues; those of them that no other resource took; new jobs that none offered to run.
     placements : int
         How often a resource was looked for.
     messages, comparisons : int

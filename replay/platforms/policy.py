@@ -55,6 +55,6 @@ class PlatformPolicy(ABC):
         Returns
         -------
         Candidate or None
-            One that a resource offers. None if nobody takes it: then it stays where it was pushed out, or is the last
+            One that a resource offers. None if none takes it: then it stays where it was pushed out, or is the last
             in the queue in which it ends first, if it is new.
         """

@@ -20,7 +20,7 @@ class PlatformState(EventQueue[int]):
     platform : Platform
         With at least one job.
     policy_name : str
-        Who decides.
+        Name of the policy.
     rules : PlatformRules
         By which rules the local schedulers work.
     displaces : bool

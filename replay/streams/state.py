@@ -126,7 +126,7 @@ class StreamState(EventQueue[ExactSeconds]):
     Parameters
     ----------
     policy_name : str
-        Who decides.
+        Name of the policy.
     sampled : SampledJobs
         The stream, and how long each task runs.
     record : bool

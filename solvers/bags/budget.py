@@ -38,8 +38,8 @@ class Budget:
         The method itself for a D_spot that another one has found, without a limit: a share of the time of the plan
         without the guarantee, and the least seconds of this and of a second quantity.
     look_s, look_s_a_task
-        Seconds beyond the limit in which a plan may be looked at, and more of them for each task: who has made it has
-        used up the limit.
+        Seconds beyond the limit in which a plan may be looked at, and more of them for each task: the
+        limit was used up to make it.
     least_question_s
         Least seconds for one question of the second quantity, or of a front.
     bound_after_method

@@ -185,7 +185,7 @@ class Result:
 
 
 def _step(step: StepTaken) -> dict[str, Any]:
-    """Return a step as a JSON object; a plan and a bound that there are not are null."""
+    """Return a step as a JSON object; a missing plan or bound is null."""
     return {
         name: None if isinstance(value, float) and math.isinf(value) else value for name, value in asdict(step).items()
     }

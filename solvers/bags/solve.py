@@ -430,7 +430,7 @@ def _way_out(instance: Instance, message: str) -> str:
 
 
 _MUCH_WAITING = 0.1
-"""Part of the cost of a plan, paid while VMs run nothing until a task is released, from which on it is said."""
+"""Part of the cost of a plan, paid while VMs wait for the release of a task, from which there is a note on it."""
 
 
 def _waiting(schedule: Schedule) -> str:

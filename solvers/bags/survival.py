@@ -54,7 +54,7 @@ _AS_LONG_AS_IT_TAKES = sys.maxsize
 def in_surviving_order(schedule: Schedule, level: SurvivalLevel) -> Schedule | None:
     """Return a plan that is shown to survive as it is, or in another order on its cores; None else.
 
-    That is looked at even if the limit of the work is over: who has made the plan has used it up.
+    That is looked at even if the limit of the work is over, which was used up to make the plan.
     """
     with overtime(BUDGET.look_s + BUDGET.look_s_a_task * schedule.instance.n_tasks), suppress(LimitReached):
         if certify(schedule, level, cost=False).survives:
@@ -92,7 +92,7 @@ def surviving_first_stage(
     first = _first_to_leave_time(attempts, instance, level, initial) if knows else None
     if first is None:
         first = _first_by_d_spot(attempts, instance, level, initial)
-    # An interrupt must not cost the best plan so far: that it was not looked at is said then.
+    # An interrupt must not cost the best plan so far; a note says then that it was not looked at.
     if first.survives or not must or stopped() or first.attempt.schedule is None:
         return first
     message = _beyond_rescue(plan_of(instance, first.attempt.schedule), level)
@@ -220,20 +220,20 @@ def _halve(
     ask: Callable[[int, int], bool | None],
     settled: Callable[[], bool],
 ) -> None:
-    """Ask about the middle, again and again: no is one for all that is higher.
+    """Find by halving the value from which the answer is no: if it is for one, it is for all that are higher.
 
     Parameters
     ----------
     low, high : int
-        What no is said to, as far as is known, is between them.
+        Bounds of that value; they move.
     apart : float
-        How near they may come.
+        Distance of the bounds at which to stop.
     steps : int
-        Questions at most.
+        Most questions.
     ask : callable
         From a middle, and the number of questions that are still to come, to the answer; None, for none, is a yes.
     settled : callable
-        Whether no more need be asked.
+        Function that tells whether no more need be asked.
     """
     for step in range(steps):
         if high - low <= apart or settled():

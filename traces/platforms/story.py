@@ -19,7 +19,7 @@ class PlatformNarrator(Narrator):
     Raises
     ------
     SpotbagError
-        If the trace names a resource, a job or a machine that there is not.
+        If the trace names a resource, a job or a machine that does not exist.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -37,7 +37,7 @@ class PlatformNarrator(Narrator):
         self._demand_known()
 
     def _demand_known(self) -> None:
-        """Refuse a trace that names what there is not."""
+        """Refuse a trace that names a missing resource, job or machine."""
         launched: set[str] = set()
         for number, event in enumerate(self.trace.events, 1):
             if event["event"] == "launch":

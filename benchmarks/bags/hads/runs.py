@@ -142,7 +142,7 @@ class HadsDays:
     def on_demand_usd(
         self, job: str, billing: BaselineBilling | None = None, plan: BaselinePlan | None = None
     ) -> float:
-        """Cost of a job on on-demand VMs; planned and billed as the options say if nothing else is said."""
+        """Cost of a job on on-demand VMs; planned and billed as the options say if nothing else is given."""
         key = plan or self.options.baseline_plan, billing or self.options.baseline
         return self.baselines[job].on_demand[key].cost_usd
 

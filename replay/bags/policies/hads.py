@@ -63,7 +63,7 @@ class Hads(RulePolicy):
     idle_limit_s: int | None = None
 
     def __post_init__(self) -> None:
-        """Have the name say which options are not the paper's; refuse those that there are not."""
+        """Have the name say which options are not the paper's; refuse unknown ones."""
         super().__post_init__()
         chosen = (("spare_time", self.spare_time, SpareTime), ("thieves", self.thieves, Thieves))
         issues = [

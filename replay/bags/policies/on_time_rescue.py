@@ -210,7 +210,7 @@ def list_rescuer(r: Rows, vm: VmRow, leaving: int) -> None:
 
 
 def add_rescuer(r: Rows, v: int, offer: int) -> int:
-    """List another VM, that there is or will be; return the place of its first core."""
+    """List another VM, existing or new; return the place of its first core."""
     r.rescuers[r.n_rescuers], r.rescuer_offers[r.n_rescuers] = v, offer
     r.n_rescuers += 1
     first = (r.n_rescuers - 1) * r.most_cores

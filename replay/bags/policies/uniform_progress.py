@@ -86,7 +86,7 @@ class GreedySpot(Policy):
         held: _Choice = "idle"
         if vm.alive or vm.draining:
             held = "spot" if vm.spot else "on-demand"
-        # At the start, the VM on which the plan has put the job binds nobody.
+        # At the start, the policy is not bound to the VM on which the plan has put the job.
         on: _Choice = "idle" if replay.now_s == 0 else held
         choice = self._choice(replay, vm, on, held == "spot" or replay.can_start(spot))
         if choice in ("idle", held):

@@ -1,4 +1,4 @@
-"""The policy of a fixed number of VMs of one type: tasks go round robin to whoever is idle (Thai et al., 6.2.2)."""
+"""The policy of a fixed number of VMs of one type: tasks go round robin to idle VMs (Thai et al., 6.2.2)."""
 
 from __future__ import annotations
 

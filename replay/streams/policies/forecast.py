@@ -75,7 +75,7 @@ class _Queue:
         return total, sums.least_spare[part]
 
     def sums(self) -> _Sums:
-        """Add up the parts, if nobody has yet."""
+        """Add up the parts, if they are not added up yet."""
         if self._sums is None:
             total, totals = 0, [0]
             spare: list[Units] = []
@@ -116,7 +116,7 @@ class Forecast:
     units_per_s : int
         Units of a second.
     held_until_s : dict of int to int or Fraction
-        VMs that are kept busy by tasks nobody knows the run time of, and until when; by index.
+        VMs that are kept busy by tasks of unknown run time, and until when; by index.
     """
 
     def __init__(self, replay: StreamState) -> None:

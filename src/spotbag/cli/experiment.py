@@ -176,7 +176,7 @@ def run_command(
     executor = work.executor(context)
     warn(_oversubscribed(executor, asked.threads))
     for name in asked.papers:
-        papers_module("papers").paper_of(asked, name, executor)  # what is wrong is said before anything is run
+        papers_module("papers").paper_of(asked, name, executor)  # faults are reported before anything is run
     with interruptible():  # from here on there is an answer, which a signal asks for
         with counting("running", None, left=True) as count:
             progress = run_experiment(

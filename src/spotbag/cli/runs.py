@@ -42,13 +42,13 @@ def policies_option(absent: str, completes: Callable[[str], list[str]]) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerOptions:
-    """Options of who does the work: processes, or a Dask cluster."""
+    """Options of the workers: processes, or a Dask cluster."""
 
     workers: int = option("W", "Processes.", 1, short="-w", min=1)
     dask: str | None = option("ADDRESS", "In place of processes, the Dask cluster of this scheduler: tcp://host:8786.")
 
     def executor(self, context: typer.Context) -> Workers:
-        """Return who does the work; a Dask cluster is left when the command ends."""
+        """Return the workers; a Dask cluster is left when the command ends."""
         if self.dask is None:
             return self.workers
         import logging
@@ -65,7 +65,7 @@ class WorkerOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordOptions(WorkerOptions):
-    """Options of who replays, and of the files that are written of one run; each command has its own words for some.
+    """Options of the workers, and of the files that are written of one run; each command has its own words for some.
 
     A command has them by a parameter of a type that inherits these (see `spread`).
     """

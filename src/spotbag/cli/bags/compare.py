@@ -55,7 +55,7 @@ class Compare(Answer, kind="compare"):
 
 @dataclass(frozen=True, kw_only=True)
 class _Workers(WorkerOptions):
-    """Options of who does the work, in the words of comparisons."""
+    """Options of the workers, in the words of comparisons."""
 
     workers: int = option("W", "Runs at the same time; they share the machine.", 1, short="-w", min=1)
 

@@ -227,7 +227,7 @@ def solve_command(
 
 
 def exit_by_status(result: Result) -> None:
-    """End a command by the exit code of a plan that is late, or that there is none."""
+    """End a command by the exit code of a late plan, or of none."""
     if result.schedule is None or result.late is not None:
         raise typer.Exit(NO_FEASIBLE_PLAN if result.late is None else LATE)
 
