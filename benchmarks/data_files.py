@@ -89,7 +89,7 @@ class Statements:
     Attributes
     ----------
     texts : mapping of str to mapping
-        What is said of each, by its name.
+        Statements by their names.
     """
 
     texts: Mapping[str, Mapping[str, Any]]

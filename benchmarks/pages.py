@@ -8,4 +8,4 @@ from .papers import PLACES, paper_named
 _WORKERS = 2
 
 PAGES: dict[str, Page] = {name: Page(paper := paper_named(name), paper.options(workers=_WORKERS)) for name in PLACES}
-"""By name."""
+"""Pages by name."""

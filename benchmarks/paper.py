@@ -23,7 +23,7 @@ OnRuns: TypeAlias = Callable[[int, str], None]
 """Called with how many runs have just been done, and of what."""
 
 Results: TypeAlias = Mapping[str, PublishedComparisonResult]
-"""By the names of the settings; the first, without an assumption, is that of the page."""
+"""Results by the names of the settings; the first, without an assumption, is that of the page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -343,7 +343,7 @@ def late_look(label: str) -> Look:
 # ------------------------------------------------------------------------- plots
 
 Range: TypeAlias = tuple[float, float]
-"""Where an axis begins and ends."""
+"""Beginning and end of an axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +363,7 @@ class Curve:
     line : int
         Lines above the point at which the name stands, so that those of neighbours do not overlap.
     hover : tuple of tuple of str
-        For each point, lines of what there is to say about it; empty if nothing is said.
+        Lines of text on each point; empty if there are none.
     beside : bool
         Whether its values are those of the axis at the right.
     spans : tuple of float
@@ -429,7 +429,7 @@ class Plot:
 
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D4F", "#7F7F7F")
-"""After Okabe and Ito; without those that are hard to see on white or on black."""
+"""Colours after Okabe and Ito, without those that are hard to see on white or on black."""
 _SIGNS = "osD^XP*v"
 _LINES: tuple[Literal["-", "--", ":"], ...] = ("-", "--", ":")
 _ROOM = 0.04

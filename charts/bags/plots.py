@@ -150,7 +150,7 @@ def _ranges(front: ParetoFront, plans: list[Schedule]) -> tuple[Range, Range]:
 
 
 def _shown(values: list[float], others: list[float]) -> Range:
-    """Where the front and the plans beside it lie, but for plans so far off that they would squeeze it to nothing."""
+    """Ranges of the front and the plans beside it, but for plans so far off that they would squeeze it to nothing."""
     low, high = min(values), max(values)
     span = max(high - low, 0.1 * high, 1e-9)
     high = max([high, *(value for value in others if value <= high + _MOST_TIMES_WIDER * span)])
@@ -330,7 +330,7 @@ def _worth_their_care(plans: Sequence[PlanOnDays]) -> Iterator[PlanOnDays]:
 
 
 def _level(quiet: Range, costs: Range) -> Iterator[Curve]:
-    """Where a day costs what a quiet one costs."""
+    """Line on which a day costs as much as a quiet one."""
     high = min(quiet[1], costs[1])
     yield Curve(Look("cost on a quiet day", "#888888", line=":", width=1.0), ((quiet[0], quiet[0]), (high, high)))
 

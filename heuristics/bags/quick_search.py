@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from .annealing_kernel import Objective
 
 _ENOUGH_S_A_TASK = 4e-5
-"""With less time, the first run begins cooler, by the square of what is lacking: hot, it would lose the plan that is
-carried on, and find no other. Where there is ten times as much, another run follows."""
+"""Seconds for each task below which the first run begins cooler, by the square of what is lacking: hot, it would lose
+the plan that is carried on, and find no other. Where there is ten times as much, another run follows."""
 _ENOUGH_S_OF_FEW, _ENOUGH_S_A_PAIR = 5e-3, 4e-4
 """Most seconds of a search of few tasks: of any, and for each pair of tasks; a longer one would find nothing more."""
 _TIE = 1e-4

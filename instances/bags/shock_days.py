@@ -268,7 +268,7 @@ def _union(intervals: list[tuple[float, float]]) -> Iterator[tuple[float, float]
 
 
 _MEAN_OUTAGE_S = 1800.0
-"""How long a VM is gone, of which the advisor says nothing: as in the scenarios ``vms/calm`` and ``vms/busy``."""
+"""Mean time for which a VM is gone, not in the advisor: as in the scenarios ``vms/calm`` and ``vms/busy``."""
 
 
 class _Range(Record):

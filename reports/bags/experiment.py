@@ -212,16 +212,16 @@ class Days:
 
 
 Groups = Mapping[str, Mapping[str, Days]]
-"""What was replayed, in words; and what the policies came to."""
+"""Days under each policy, by what was replayed (in words) and then by the policy."""
 
 
 def policy_sections(groups: Groups) -> list[Section]:
-    """Return sections on policies that met days.
+    """Return the sections of a report on policies that were replayed on days; none if there are none.
 
     Parameters
     ----------
     groups : mapping
-        By what was replayed, and by policy.
+        The days, by what was replayed, and then by policy.
     """
     if not groups:
         return []
@@ -234,6 +234,7 @@ def policy_sections(groups: Groups) -> list[Section]:
         means[name] = _intervals(drawn)
         spread = [_spread(days.cost_usd, at, policy, "$ {:.6f}") for at, policy, days in drawn]
         costs[name] = _spreads(spread, "cost ($)")
+        # A bound is one of the cost: no tasks end by it.
         ended = [_spread(days.makespan_s, at, policy, "{:,.0f} s") for at, policy, days in drawn if not days.is_bound]
         makespans[name] = _spreads([*ended, *_deadlines(group)], "makespan (s)")
     blocks: list[Block] = [
@@ -300,7 +301,7 @@ def _share(part: int, whole: int) -> tuple[float, float]:
 
 
 def _spread(values: array[float], place: int, policy: str, shown: str) -> Curve:
-    """Return the curve of a distribution: at so many of its points as a picture shows."""
+    """Return the curve of a distribution, at no more of its points than a picture shows."""
     known, n = np.sort(_known(values)), len(values)
     places = np.unique(np.linspace(0, len(known) - 1, min(len(known), _STEPS)).astype(int)).tolist()
     points = tuple((float(known[at]), 100 * (at + 1) / n) for at in places)

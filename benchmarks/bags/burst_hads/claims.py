@@ -119,7 +119,7 @@ def _small_jobs(days: BurstHadsDays) -> Iterator[Claim]:
 
 
 def _close_to_deadline(days: BurstHadsDays) -> Claim:
-    """Over the days on which some VM with tasks hibernated."""
+    """Claim on how late HADS ends, over the days on which some VM with tasks hibernated."""
     found = {}
     for pair in days.pairs.values():
         struck = [makespan_s(day) for day in pair.hads.runs if day.busy_hibernations]
@@ -135,7 +135,7 @@ def _close_to_deadline(days: BurstHadsDays) -> Claim:
 def _costs(days: BurstHadsDays) -> Iterator[Claim]:
     yield _SAID.judge("cheaper", _less(days, cost_usd, BURST_CHEAPER), tally("cells"))
     yield _SAID.judge("dearer", _less(days, cost_usd, HADS_CHEAPER), tally("cells"))
-    # The worst scenario is one by the cost, as the text names none.
+    # The worst scenario is judged by the cost, as the text names no measure.
     cells = {(policy, *key): pair.of(policy) for policy in _NAMES for key, pair in days.pairs.items()}
     more = {
         f"{policy} {job} {scenario}": cells[policy, job, "sc2"].less(cell, cost_usd)
@@ -155,19 +155,23 @@ def _costs(days: BurstHadsDays) -> Iterator[Claim]:
 
 
 def _against_on_demand(days: BurstHadsDays) -> Iterator[Claim]:
+    """Claims on the replayed days against the plan on on-demand VMs: cheaper in each cell, by how much, and longer.
+
+    Savings are also counted against that plan if its VMs are only billed to their last task (``to_last_task``).
+    """
     pairs = days.pairs.values()
     for policy in _NAMES:
-        less = {_place(pair): pair.of(policy).less(days.on_demand(pair.burst.job), cost_usd) for pair in pairs}
+        cheaper = {_place(pair): pair.of(policy).less(days.on_demand(pair.burst.job), cost_usd) for pair in pairs}
         to_last_task = sum(is_above(days.saving(pair.of(policy), "last-task").estimate) == "holds" for pair in pairs)
-        yield _SAID.judge(f"{_name(policy)}-cheaper-than-on-demand", less, tally("cells"), to_last_task=to_last_task)
+        yield _SAID.judge(f"{_name(policy)}-cheaper-than-on-demand", cheaper, tally("cells"), to_last_task=to_last_task)
     stated = days.stated()
     printed = {(entry.quantity, entry.of): entry.printed for entry in burst_hads_figures().averages}
     for policy in _NAMES:
         for name, cell in ((f"{policy}-saving", ()), (f"{policy}-saving-worst", WORST)):
             key = f"{_field(policy)}_saving_percent", " ".join(cell)
             yield _percentage(name, stated[key], printed[key], _against_printed(days, policy, cell))
-    more = {_place(pair): pair.burst.less(days.on_demand(pair.burst.job), makespan_s) for pair in pairs}
-    yield _SAID.judge("longer-than-on-demand", more, tally("cells"))
+    longer = {_place(pair): pair.burst.less(days.on_demand(pair.burst.job), makespan_s) for pair in pairs}
+    yield _SAID.judge("longer-than-on-demand", longer, tally("cells"))
 
 
 # ---------------------------------------------------------------------------- parts of statements

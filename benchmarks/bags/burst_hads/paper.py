@@ -20,7 +20,7 @@ from .runs import ALL, BurstHadsDays, BurstHadsOptions, burst_hads_days, n_burst
 from .tables import TABLES, burst_hads_rows
 
 _DAYS = 50
-"""Of each cell, for each setting."""
+"""Days of each cell, for each setting."""
 
 _WORDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "spare_time": (
@@ -36,7 +36,7 @@ _WORDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {"none": "none", "burst-hads": "those of Burst-HADS", "both": "those of both"},
     ),
 }
-"""What takes the difference of the costs of Burst-HADS and HADS apart: an option, in words, and its values in words."""
+"""Options that account for the difference of the costs of Burst-HADS and HADS: in words, with their values in words."""
 
 _INITIAL = {"plan": "initial"}
 

@@ -170,7 +170,7 @@ def _near(days: HadsDays, key: _Key, percent: float) -> Case:
 
 
 def _saves(days: HadsDays, name: str, keys: Iterable[_Key], compared: Sequence[Case] = ()) -> Claim:
-    """Judge the savings of some cells, each by what is said of it."""
+    """Judge the savings of some cells, each by its statement."""
     savings = {key: days.saving_percent(*key) for key in keys}
     cases = compared or _SAID.cases(name, {" ".join(key): saving for key, saving in savings.items()})
     failing = [key for key, case in zip(savings, cases, strict=True) if case.verdict != "holds"]
@@ -276,7 +276,7 @@ def _extreme(days: HadsDays, name: str, scenario: str) -> Claim:
 
 
 def _occur(days: HadsDays, name: str, scenarios: Sequence[str], shares: Sequence[Share]) -> Claim:
-    """Some outcomes of hibernations occur in some scenarios, for every job."""
+    """Claims that some outcomes of hibernations occur in some scenarios, for every job."""
     found = {
         f"{job} {scenario} {share}": share_percent(days.cells[job, scenario], share)
         for scenario in scenarios
@@ -421,7 +421,7 @@ _SAVED = ("checkpoints", "migrations", "recoveries", "CPU time saved")
 
 
 def hads_findings(days: HadsDays) -> Iterator[Claim]:
-    """Judge statements of ours: whether hibernations fall from sc2 to sc4, and what three days may come to."""
+    """Judge statements of ours: whether hibernations fall from sc2 to sc4, and which means three days may have."""
     figures, cells = hads_figures(), days.cells
     fewer = {job: cells[job, "sc4"].less(cells[job, "sc2"], hibernations) for job in days.jobs}
     yield _SAID.judge("fewer-in-sc4", fewer, _signed(1, ""))
@@ -437,7 +437,7 @@ def _three_runs(
     metrics: Mapping[str, Callable[..., float]],
     rows: Sequence[tuple[str, Cell, object]],
 ) -> Iterator[Claim]:
-    """Of each column, how many printed means could be those of three of our days."""
+    """Claims on each column: how many printed means could be those of three of our days."""
     for column, (name, metric) in zip(columns, metrics.items(), strict=True):
         found = [_within(label, cell, metric, getattr(row, name)) for label, cell, row in rows]
         yield _SAID.judge("could-be-ours", found, tally(), table=table, column=column)

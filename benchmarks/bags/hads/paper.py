@@ -95,7 +95,7 @@ def hads_notes(days: HadsDays) -> Iterator[str]:
 
 
 def price_factors(on_demand_usd: Mapping[str, float]) -> dict[str, tuple[float, float]]:
-    """By job, the on-demand baseline over the least price of the printed mean work: as printed, and ours."""
+    """Ratios, by job, of the on-demand baseline to the least price of the printed mean work: as printed, and ours."""
     figures = hads_figures()
     work_s = {job.job: job.tasks * job.mean_runtime_s for job in figures.jobs}
     factors = {}

@@ -235,9 +235,10 @@ _EXCEPTION = ("small", "execution_time_h")
 
 
 def caron_findings(runs: CaronRuns) -> Iterator[Claim]:
-    """Judge questions beyond the paper; rules and bounds only if they were replayed.
+    """Judge questions beyond the paper; most of them need the replays of its figures, which may have been left out.
 
-    Of rescheduling under policy B, which does as one that takes the fastest of all (note 10).
+    Whether displacing jobs pays is asked of ``FASTEST``, the policy that takes the fastest of all candidates, as it has
+    a variant that displaces none. Policy B of the paper had the same results (note 10 of the appendix).
     """
     yield _all_at_once(runs.grid)
     alike = [same for tree in runs.trees for same in tree.same]

@@ -87,7 +87,7 @@ _POLICIES = {
     "patient B": TIME + PATIENT,
     "round robin": ROUND_ROBIN,
 }
-"""What notes call policies."""
+"""Names of policies in notes."""
 
 
 def load_percent(setting: Setting) -> float:

@@ -162,11 +162,11 @@ def _frontiers(rows: Rows) -> Figure:
     figure, all_axes = panels(14, 5, title, 1, len(SETS))
     for axes, kind in zip(all_axes, SETS, strict=True):
         values = {(row.policy, row.quantity): mean(row) for row in found if row.job == kind}
-        line = [policy for policy, quantity in values if quantity == "cost" and policy.startswith(BOUND)]
-        costs = [values[policy, "cost"] for policy in line]
-        delays = [values[policy, "delay_h"] for policy in line]
+        bounds = [policy for policy, quantity in values if quantity == "cost" and policy.startswith(BOUND)]
+        costs = [values[policy, "cost"] for policy in bounds]
+        delays = [values[policy, "delay_h"] for policy in bounds]
         most = 2 * max(*costs, *(values[policy, "cost"] for policy in POLICIES))
-        # What holds up to a cost holds for all that cost less, down to the cost before.
+        # The least delay up to a cost holds for all that cost less, so the line is level from the cost before.
         line_x, line_y = [*costs, costs[-1]], [*delays, 0.0]
         axes.plot(line_x, line_y, drawstyle="steps-pre", label="least delay for the cost", **_BOUND_LOOK)
         axes.fill_between(line_x, line_y, step="pre", color="#E4E4E4", linewidth=0)

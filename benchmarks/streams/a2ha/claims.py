@@ -152,7 +152,7 @@ def a2ha_claims(runs: A2haRuns) -> Iterator[Claim]:
 
 
 _NEAR_PERCENT = 20
-"""What 'close' means: as far off as section 4.1 has the number of hosts of this job."""
+"""Most percent that 'close' may be off: as section 4.1 has the number of hosts of this job."""
 
 _FIG_6_INCREASES = (0.25, 0.5, 0.75)
 
@@ -307,7 +307,7 @@ def _lower_bound(runs: A2haRuns) -> Claim:
 
 
 def _first_times(runs: A2haRuns) -> Iterator[Claim]:
-    """With a creationRatio of 1 against both styles."""
+    """Claim on a creationRatio of 1 against both styles."""
     for name, (quantity, digits, unit) in _SWEPT.items():
         found, ours = {}, []
         for job in _TWO_JOBS:
@@ -325,7 +325,7 @@ def _sd(cell: A2haCell, quantity: str) -> float:
 
 
 def _above_the_budget(runs: A2haRuns) -> Claim:
-    """Of the least budget: a larger one is exceeded less often, and none is printed."""
+    """Claim on the least budget: a larger one is exceeded less often, and none is printed."""
     at_one, elsewhere = {}, []
     for job in _TWO_JOBS:
         budget_h = _FIGURES.job(job).optimal_hosts
@@ -415,7 +415,7 @@ def _more_spread(runs: A2haRuns) -> Iterator[Claim]:
 
 
 def _less_evident(runs: A2haRuns) -> Claim:
-    """From the least increaseRatio to 1, at all other creationRatios: still there, and less than at 0."""
+    """Claim on increaseRatios from the least to 1, at all other creationRatios: still there, and less than at 0."""
     present: list[Case] = []
     smaller: list[Case] = []
     for job in SHORT_JOBS:
@@ -435,14 +435,14 @@ def _less_evident(runs: A2haRuns) -> Claim:
 
 
 _NEARLY_TWICE = (1.8, 2.2)
-"""What 'close to twice' means."""
+"""Least and largest factor that 'close to twice' means."""
 
 _VARIATION_PERCENT = (46, 61)
 
 _THIRTEEN = 13
 
 _FEW = 5
-"""Of 200 orderings, a difference of so many can be chance: 5 to 0 has a probability of 1 in 16."""
+"""Orderings, of 200, by which a difference can be chance: 5 to 0 has a probability of 1 in 16."""
 
 _USER: tuple[Ratios, ...] = tuple((creation, increase) for creation in (0.5, 0.75) for increase in (0.5, 0.75))
 """Ratios between which a user may choose."""
@@ -569,7 +569,7 @@ def _prices(runs: A2haRuns) -> Iterator[Claim]:
 _DIGITS = {"hosts": 1, "wall_h": 2, "speedup": 1, "payment_h": 1}
 
 _MEASURED: tuple[LongQuantity, ...] = tuple(quantity for quantity in LONG_QUANTITIES if quantity != "hosts")
-"""Of the lines of the heuristic in Table 2, whose numbers of hosts the rule for long tasks was fitted to."""
+"""Quantities of the lines of the heuristic in Table 2, whose numbers of hosts the rule for long tasks was fitted to."""
 
 _Means = Callable[[LongQuantity], Estimate]
 
@@ -667,7 +667,7 @@ def _near(case: PublishedLongCase, quantities: Sequence[LongQuantity], values: _
 
 
 def _optimal_is_least(runs: A2haRuns) -> Claim:
-    """Of the first orderings: what a plan pays at least that ends with the longest task."""
+    """Claim on the first orderings: what a plan pays at least that ends with the longest task."""
     serial_h = [lines.alone.serial_s / SECONDS_PER_HOUR for lines in runs.lines]
     dearer = [bound > hours for (_, bound), hours in zip(runs.fastest, serial_h, strict=False)]
     known, least = (show(estimate([float(pair[side]) for pair in runs.fastest]), 0) for side in (0, 1))
@@ -715,7 +715,7 @@ def _long_tasks(runs: A2haRuns) -> Iterator[Claim]:
 
 
 def _within_the_budget(runs: A2haRuns) -> Claim:
-    """Of the least budget: what is below it is below every other, and none is printed."""
+    """Claim on the least budget: what is below it is below every other, and none is printed."""
     budgets = {job: _FIGURES.job(job).optimal_hosts for job in SHORT_JOBS}
     least, twice = (
         [

@@ -71,7 +71,7 @@ def _ready_at_once(runs: A2haRuns) -> dict[str, Any]:
 
 
 _MANY = 1.5
-"""From how many times the optimal number of hosts on the docs speak of many."""
+"""Multiple of the optimal number of hosts from which the docs speak of many."""
 
 _KIND = {
     "image": "a task takes some minutes, more or less",
@@ -79,7 +79,7 @@ _KIND = {
     "test-suite": "a few tasks are much longer than the rest",
     "long": "an hour is short against a task",
 }
-"""What is special about a job."""
+"""Words for the kind of a job."""
 
 
 def a2ha_facts(results: Results) -> dict[str, Any]:

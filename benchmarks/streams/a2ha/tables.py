@@ -45,7 +45,7 @@ _NOT_KNOWING: Mapping[str, Callable[[NotKnowing], float]] = {
     "wall_above_percent": lambda pair: pair.later_percent,
     "gap_percent": lambda pair: pair.gap_percent,
 }
-"""What not knowing the run times costs."""
+"""Columns on the price of not knowing the run times."""
 
 
 _LINES_OF_TABLE_2 = [

@@ -58,7 +58,7 @@ def thai_notes(runs: ThaiRuns) -> Iterator[str]:
 
 
 def work_percent(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, float]:
-    """By fixed setting, the mean work of all our tasks over the seconds that its printed cost pays for."""
+    """Percentages, by fixed setting: the mean work of all our tasks over the seconds that its printed cost pays for."""
     stream = runs.stream
     work_s = {
         vm_type: sum(float(job.n_tasks * (stream.average_s(job.application, vm_type) or 0)) for job in stream.jobs)

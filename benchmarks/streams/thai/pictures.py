@@ -108,6 +108,7 @@ def _legend(figure: Figure, rows: Rows, printed: str) -> None:
 
 
 def _blocks(rows: Rows) -> Figure:
+    """Stacked bars of the paid blocks of each policy by VM type, with diamonds for the printed ones."""
     figure, [axes] = panels(9, 5, "Fig. 4: paid time blocks by VM type")
     quantities = list(dict.fromkeys(row.quantity for row in rows if row.table == "Fig. 4"))
     first = rows_of(rows, "Fig. 4", quantities[0])

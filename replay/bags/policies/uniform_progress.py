@@ -96,7 +96,7 @@ class GreedySpot(Policy):
             _move(replay, vm, offer)
 
     def _choice(self, replay: ReplayState, vm: Vm, on: _Choice, available: bool) -> _Choice:
-        """Where the job is to run; spot only if spot VMs are available."""
+        """Choice for the job, a market or idle; spot only if spot VMs are available."""
         return self._safety_net(replay, vm, on) or ("spot" if available else "idle")
 
     def _safety_net(self, replay: ReplayState, vm: Vm, on: _Choice) -> _Choice | None:
@@ -176,7 +176,7 @@ class UniformProgress(GreedySpot):
     source = "Wu et al., Can't Be Late, NSDI 2024"
 
     def _choice(self, replay: ReplayState, vm: Vm, on: _Choice, available: bool) -> _Choice:
-        """Where the job is to run; spot only if spot VMs are available."""
+        """Choice for the job, a market or idle; spot only if spot VMs are available."""
         net = self._safety_net(replay, vm, on)
         if net is not None:
             return net

@@ -90,7 +90,7 @@ class Answer(Part):
             self.print_text()
 
     def print_text(self) -> None:
-        """Print the answer as tables, and what else is said."""
+        """Print the answer as tables, with notes."""
         for table in self.tables():
             print_table(table)
 

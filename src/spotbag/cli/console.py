@@ -182,9 +182,9 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 NO_FEASIBLE_PLAN = 1
 NOT_CORRECT = 1
-"""What was judged is not right."""
+"""Exit code if what was judged is not right."""
 LATE = 3
-"""There is a plan, with tasks that are late."""
+"""Exit code if there is a plan with late tasks."""
 
 
 @contextmanager

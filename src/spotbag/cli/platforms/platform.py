@@ -260,7 +260,7 @@ def _draws_nothing(policy: str) -> bool:
 def _replay(
     platform: Platform, policies: Sequence[str], job_set: JobSet | None, options: PlatformOptions, workers: Workers
 ) -> _Replayed:
-    """Replay the jobs under all policies, and bound what they come to, if that is asked for."""
+    """Replay the jobs under all policies, and bound their metrics, if that is asked for."""
     from ...replay.platforms.runs import replay_platform
 
     n_runs = options.n_runs
