@@ -232,13 +232,13 @@ class Equations:
         )
 
     def identical_vms_are_ordered(self) -> None:
-        """Order identical VMs, which the paper does not: by their ends, the last first, and rented ones before others."""
+        """Order identical VMs, which the paper does not: by their ends, the last first, and rented ones first."""
         for name, columns in (("identical_vms_by_end", self.model.end), ("identical_vms_by_rental", self.model.rented)):
             later = [vm for vm in columns if self.vms[vm].number > 0]
             self._add_rows(name, {vm: ([1, -1], [columns[vm], columns[vm - 1]], (None, 0)) for vm in later})
 
     def tasks_run_on_rented_vms(self) -> None:
-        """Add rows, not in the paper: a VM that runs a task counts against the limits of its offer; an idle one does not."""
+        """Add rows, not in the paper: a VM with a task counts against the limits of its offer; an idle one does not."""
         rented = self.model.rented
         self._add_rows(
             "tasks_run_on_rented_vms",
