@@ -853,9 +853,9 @@ def interrupt(r: Rows, vm: VmRow) -> None:
     kind, of_type = vm.interrupted_by, vm.drains_of_type
     vm.halted_at_s = r.now_s
     end_session(r, vm, 1)
-    vm.epoch += 1
+    vm.epoch += 1  # what the queue has for it no longer counts
     vm.idle_epoch += 1
-    vm.kinds = 0
+    vm.kinds = 0  # migrations are counted for each interruption
     r.types[r.offers[vm.offer_index].type].present -= 1
     r.events_handled += 1
     if vm.n_left:

@@ -312,8 +312,8 @@ _CHECKPOINT_S, _MOST_OVERHEAD = 10.0, 0.2
 def spot_with(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: float) -> tuple[SpotWith, ...]:
     """Return changes of an instance with which spot VMs pay although the plan must survive their loss.
 
-    Of later deadlines, of more frequent checkpoints and of weaker levels, the smallest change that is tried and proved
-    is returned. The proof is a surviving plan with spot VMs whose objective is below a bound of all plans without them.
+    Later deadlines, more frequent checkpoints and weaker levels are tried, each from the smallest change on, until one
+    is proved. The proof is a surviving plan with spot VMs whose objective is below a bound of all plans without them.
 
     Parameters
     ----------
