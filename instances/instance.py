@@ -688,6 +688,11 @@ class Instance(WholeDocument):
         return read_only(np.array([self.boot_overhead_s + offer.vm_type.setup_s for offer in self.offers]))
 
     @cached_property
+    def takeover_s(self) -> IntArray:
+        """Seconds from a loss until a VM of each offer can run a task that is moved to it, shape (n_offers,)."""
+        return read_only(np.maximum(self.ready_s, self.migration_overhead_s))
+
+    @cached_property
     def bills(self) -> tuple[Bill, ...]:
         """Bill of a VM of each offer from when it can run tasks, by its cloud."""
         return self.bills_of(self.offers)

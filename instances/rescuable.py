@@ -81,18 +81,17 @@ class RescuableInstance(Instance):
         The worst moments are its last second, and the last one before its first checkpoint or before its last one is
         complete: from one checkpoint to the next, what is left falls as evenly as time goes by.
         """
-        ready_s = max(self.boot_overhead_s, self.migration_overhead_s)
-        begin_s = self.rescued_by_s + 1 - ready_s
-        count, least_s = self.checkpoint_count[:, offer.type_index], self._least_on_demand_s
-        latest: IntArray = begin_s - self._left_s(offer.type_index, count)
+        begin_s = self.rescued_by_s + 1
+        count = self.checkpoint_count[:, offer.type_index]
+        latest: IntArray = begin_s - self._redone_after_s(offer.type_index, count)
         speed = 1.0 if offer.vm_type.burstable is None else offer.vm_type.burstable.baseline_fraction
         mode = FULL_SPEED if offer.vm_type.burstable is None else BASELINE
         duration_s = np.minimum(super().duration_s[:, offer.index, mode], MAX_SECONDS)
         period_s = np.where(count > 0, self.checkpoint_interval_s + self.dump_s, 0.0) / speed
         for done in (np.zeros_like(count), np.maximum(count - 1, 0)):
             lost_after_s = np.ceil((done + 1) * period_s - NOISE).astype(np.int64)
-            before = begin_s - self._left_s(offer.type_index, done) - lost_after_s + duration_s
-            latest = np.where((count > 0) & (least_s < NEVER), np.minimum(latest, before), latest)
+            before = begin_s - self._redone_after_s(offer.type_index, done) - lost_after_s + duration_s
+            latest = np.where((count > 0) & (self._least_on_demand_s < NEVER), np.minimum(latest, before), latest)
         return latest
 
     @cached_property
@@ -102,7 +101,7 @@ class RescuableInstance(Instance):
         for offer in self.offers:
             if offer.market == "spot" and (offer.limit or self.machines):
                 seconds = super().duration_s[:, offer.index, FULL_SPEED]
-                early_s = self._latest_end_on(offer) - seconds - (0 if self.machines else self.boot_overhead_s)
+                early_s = self._latest_end_on(offer) - seconds - self._first_s[offer.index]
                 able = (seconds < NEVER) & (self._least_on_demand_s < NEVER)
                 least = np.where(able, np.minimum(least, self.rescued_by_s - early_s), least)
         return read_only(least)
@@ -126,8 +125,10 @@ class RescuableInstance(Instance):
         again_s = np.zeros(run_s.shape, dtype=np.int64)
         again_s[:, spot] = least_s[:, None]
         again_s[:, own] = np.minimum(run_s[:, own], MAX_SECONDS)
-        ready_s = max(self.boot_overhead_s, self.migration_overhead_s)
-        cores, left_s = self._most_cores_on_demand(), max(self.rescued_by_s - self.boot_overhead_s, 0)
+        regular = [offer.index for offer in _regular_offers(self)]
+        takeover_s = int(self.takeover_s[regular].min(initial=self.rescued_by_s))
+        first_s = int(self.ready_s[regular].min(initial=self.rescued_by_s))
+        cores, left_s = self._most_cores_on_demand(), max(self.rescued_by_s - first_s, 0)
         sets: list[tuple[BoolArray, int, int]] = []
         for lost in self._lost_at_once():
             # Where all tasks of the bag fit, the limit never binds, and only makes models larger.
@@ -137,7 +138,7 @@ class RescuableInstance(Instance):
             longest_s = whole_s[:, lost].max(axis=1, initial=0)
             moments, group_moment = np.unique(longest_s, return_inverse=True)
             work_s = np.bincount(group_moment, least_s * self.group_size)[::-1].cumsum()[::-1]
-            most_s = cores * np.maximum(left_s - moments + 1 - ready_s, 0)
+            most_s = cores * np.maximum(self.rescued_by_s - self.ready_s[lost].min() - moments + 1 - takeover_s, 0)
             short = np.flatnonzero((moments > 0) & (self.rescue_share * most_s < work_s))
             # A few moments, evenly apart: each is another row of every model, and neighbours say nearly the same.
             chosen = short[np.unique(np.linspace(0, len(short) - 1, _MOMENTS).astype(int))] if len(short) else short
@@ -164,14 +165,23 @@ class RescuableInstance(Instance):
         return most_within(vcpus, vms, limits_of(self.limits, offers))
 
     @cached_property
-    def _least_on_demand_s(self) -> IntArray:
-        return least_on_demand_s(self)
+    def _on_demand_s(self) -> Mapping[int, IntArray]:
+        return on_demand_s(self)
 
-    def _left_s(self, type_index: int, done: FloatArray) -> IntArray:
-        """On-demand seconds left of a task of each group after ``done`` checkpoints, shape (n_groups,)."""
-        return left_on_demand_s(
-            self._least_on_demand_s, done, self.checkpoint_interval_s, self.runtime_s[:, type_index]
-        )
+    @cached_property
+    def _least_on_demand_s(self) -> IntArray:
+        """Least time of a task of each group on a regular VM on demand; `NEVER` if it can run on none."""
+        least: IntArray = np.min([*self._on_demand_s.values(), np.full(len(self.tasks), NEVER)], axis=0)
+        return least
+
+    @property
+    def _first_s(self) -> IntArray:
+        """Earliest start of a task on a VM of each offer, shape (n_offers,)."""
+        return np.zeros_like(self.ready_s) if self.machines else self.ready_s
+
+    def _redone_after_s(self, type_index: int, done: FloatArray) -> IntArray:
+        """Seconds until a task of each group is done that is lost after ``done`` checkpoints, shape (n_groups,)."""
+        return redone_after_s(self._on_demand_s, done, self.checkpoint_interval_s, self.runtime_s[:, type_index])
 
     @cached_property
     def duration_s(self) -> IntArray:
@@ -180,9 +190,8 @@ class RescuableInstance(Instance):
         `NEVER` where it could not be done again; tasks that run already are where they are.
         """
         table = np.array(super().duration_s)
-        first_s = 0 if self.machines else self.boot_overhead_s
         for mode in (FULL_SPEED, BASELINE):
-            late = (table[:, :, mode] + first_s > self.latest_end_s) & self.offer_is_spot
+            late = (table[:, :, mode] + self._first_s > self.latest_end_s) & self.offer_is_spot
             late[self.task_group[self.running.task]] = False
             table[:, :, mode][late] = NEVER
         return read_only(table)
@@ -198,29 +207,35 @@ def _regular_offers(instance: Instance) -> list[RentalOffer]:
     ]
 
 
-def least_on_demand_s(instance: Instance) -> IntArray:
-    """Least time of a task of each group on a regular VM on demand that there may be, shape (n_groups,).
+def on_demand_s(instance: Instance) -> Mapping[int, IntArray]:
+    """Least times of a task of each group on regular VMs on demand that there may be, shape (n_groups,).
 
-    `NEVER` if it can run on none.
+    The keys are when these VMs can run moved tasks; `NEVER` is the time where none can.
     """
-    regular = [offer.index for offer in _regular_offers(instance)]
-    least: IntArray = instance.offer_runtime_s[:, regular].min(axis=1, initial=NEVER)
-    return least
+    by_takeover: dict[int, list[int]] = {}
+    for offer in _regular_offers(instance):
+        by_takeover.setdefault(int(instance.takeover_s[offer.index]), []).append(offer.index)
+    return {seconds: instance.offer_runtime_s[:, of].min(axis=1) for seconds, of in by_takeover.items()}
 
 
-def left_on_demand_s(least_s: IntArray, done: FloatArray, interval_s: FloatArray, runtime_s: IntArray) -> IntArray:
-    """On-demand seconds left of tasks with some checkpoints written.
+def redone_after_s(
+    on_demand: Mapping[int, IntArray], done: FloatArray, interval_s: FloatArray, runtime_s: IntArray
+) -> IntArray:
+    """Seconds from a loss until tasks with some checkpoints written can be done on demand; `NEVER` if on no VM.
 
     Parameters
     ----------
-    least_s : array of int
-        Least time of each task on demand; `NEVER` if it can run on none.
+    on_demand : mapping
+        Least times of these tasks; see `on_demand_s`.
     done, interval_s, runtime_s : arrays
         Checkpoints written, the work between two of them, and the run time where they were written.
     """
     saved = np.where(done > 0, done * np.where(done > 0, interval_s, 0.0), 0.0) / runtime_s
-    left = np.ceil(np.where(least_s < NEVER, least_s, 0) * (1.0 - saved) - NOISE).astype(np.int64)
-    return np.where(least_s < NEVER, left, NEVER)
+    after = np.full(len(runtime_s), NEVER)
+    for takeover_s, least_s in on_demand.items():
+        left = np.ceil(np.where(least_s < NEVER, least_s, 0) * (1.0 - saved) - NOISE).astype(np.int64)
+        after = np.where(least_s < NEVER, np.minimum(after, takeover_s + left), after)
+    return after
 
 
 def of_bag(instance: Instance) -> Instance:

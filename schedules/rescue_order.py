@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..core.quantities import BoolArray, IntArray
-from ..instances.rescuable import least_on_demand_s, left_on_demand_s
+from ..instances.rescuable import on_demand_s, redone_after_s
 from .schedule import Schedule
 
 
@@ -56,7 +56,7 @@ def longest_first_order(schedule: Schedule) -> Schedule:
     rows, core = _movable(schedule, base_s)
     if not len(rows):
         return schedule
-    left = left_at_end_s(schedule)[rows]
+    left = redone_at_end_s(schedule)[rows]
     order = np.lexsort((schedule.task_start_s[rows], -left, core))
     rows, core = rows[order], core[order]
     before = np.cumsum(schedule.task_duration_s[rows]) - schedule.task_duration_s[rows]
@@ -98,10 +98,11 @@ def _movable(schedule: Schedule, base_s: IntArray) -> tuple[IntArray, IntArray]:
     return rows[whole[core]], core[whole[core]]
 
 
-def left_at_end_s(schedule: Schedule) -> IntArray:
-    """Seconds each task of a spot VM would take on demand if it were lost just before its end, shape (n_tasks,)."""
+def redone_at_end_s(schedule: Schedule) -> IntArray:
+    """Seconds until each task of a spot VM would be done if it were lost just before its end, shape (n_tasks,)."""
     instance = schedule.instance
     types = np.array([offer.type_index for offer in instance.offers])[schedule.vm_offer[schedule.task_vm]]
     group, interval = instance.task_group, schedule.checkpoint_interval_s
     written = np.where(np.isfinite(interval), instance.checkpoint_count[group, types], 0.0)
-    return left_on_demand_s(least_on_demand_s(instance)[group], written, interval, instance.runtime_s[group, types])
+    on_demand = {takeover_s: run_s[group] for takeover_s, run_s in on_demand_s(instance).items()}
+    return redone_after_s(on_demand, written, interval, instance.runtime_s[group, types])

@@ -84,13 +84,9 @@ def rules_of(instance: Instance) -> Rules:
 def sessions_of(instance: Instance, vms: Sequence[RentedVm]) -> list[Session]:
     """Sessions of the VMs of a plan, at the prices of their offers, or of machines that have one of their own."""
     rules, boot_s = rules_of(instance), instance.boot_overhead_s
-    # In a plan, a VM is there from when its setup ends; its bill also has the setup, and the boot where that is billed.
+    setups_s = {vm_type.name: vm_type.setup_s for vm_type in instance.vm_types}  # part of a session
     new = {
-        (vm_type.name, market): Session(
-            rules._replace(boot_s=rules.boot_s + vm_type.setup_s),
-            boot_s + vm_type.setup_s,
-            _usd_per_s(offer.price_usd_per_hour),
-        )
+        (vm_type.name, market): Session(rules, boot_s, _usd_per_s(offer.price_usd_per_hour))
         for vm_type in instance.vm_types
         for market, offer in vm_type.offers.items()
     }
@@ -103,7 +99,7 @@ def sessions_of(instance: Instance, vms: Sequence[RentedVm]) -> list[Session]:
         # A machine that launches, or gets ready later, begins a session then; one that is ready has begun it.
         later = machine.launching or machine.ready_s > 0
         begins = later and machine.ready_s == from_s
-        sessions[number] = Session(sessions[number].rules, from_s, usd_per_s, begins)
+        sessions[number] = Session(rules, from_s - begins * setups_s[vms[number].type], usd_per_s, begins)
     return sessions
 
 

@@ -8,8 +8,9 @@ each of their tasks that ends after t; of one that runs, what its checkpoints ha
 - on the plan's own VMs on demand that end after t and are not burstable: on each core from its last end in the plan
   on, or from the VM's where memory may bind. A machine that takes no more tasks is none of them, but counts;
 
-from an overhead after t on, the longer of boot and migration, in seconds rounded up. A plan survives a level if that
-ends by the deadline for each t and each set of types that the level names: each type, or any types together.
+from an overhead after t on, the longer of migration and boot with the setup of the VM's type, in seconds rounded up. A
+plan survives a level if that ends by the deadline for each t and each set of types that the level names: each type, or
+any types together.
 
 Any types together
 ------------------
@@ -36,7 +37,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -48,7 +49,7 @@ from ...instances.entries import SurvivalLevel
 from ...instances.instance import Instance
 from ...schedules.documents import ScheduleColumns, Survival
 from ..facts import Share
-from .survival_losses import NEVER_S, AvailableVms, Losses, Lost
+from .survival_losses import NEVER_S, AvailableVms, Losses, Lost, RescueType
 from .survival_rescues import TakeoverVm, earliest_ends, filled
 from .survival_twins import Twins
 
@@ -231,7 +232,7 @@ class _Blocks:
     def _rescues(self, lost: Lost, fleet: AvailableVms) -> list[list[TakeoverVm]]:
         """Find rescues that end by the deadline."""
         types, by_s = self.losses.types, self.losses.instance.deadline_s
-        if _task_without_place(lost, fleet, len(types), by_s) >= 0:
+        if _task_without_place(lost, _from_s(fleet, types), by_s) >= 0:
             return []
         self.placed += len(lost.rows) * (_WEIGHT_OF_MEMORY if any(found.may_bind for found in types) else 1)
         left_s = np.array(lost.left_s, dtype=float)
@@ -253,7 +254,7 @@ class _Blocks:
         own = tuple(place.own for place in best if place.own is not None)
         new = Counter(place.type for place in best if place.own is None)
         counts = tuple(new[kind] for kind in range(len(types)))
-        evened = earliest_ends(lost, types, AvailableVms(fleet.at_s, fleet.ready_s, own, counts, ()), by_s)
+        evened = earliest_ends(lost, types, AvailableVms(fleet.at_s, own, counts, ()), by_s)
         return [best] if evened is None else [best, evened]
 
 
@@ -262,41 +263,42 @@ def _rescue_usd(losses: Losses, vms: Iterable[TakeoverVm], at_s: int, done: Sequ
 
     ``done`` says which of the tasks that are lost are done; all if absent.
     """
-    ready_s, usd = at_s + losses.instance.boot_overhead_s, Fraction(0)
+    usd = Fraction(0)
     for vm in vms:
         end_s = max((end_s for number, _, _, end_s in vm.tasks if done is None or done[number]), default=0)
         if vm.own is not None:
             usd += losses.after_plan(vm.own.number).usd(end_s)
         elif end_s:
-            usd += losses.rented(vm.type, ready_s).usd(end_s)
+            usd += losses.rented(vm.type, at_s).usd(end_s)
     return usd
 
 
 def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) -> str | None:
     """Message of a bound that rules out a rescue by a time if spot VMs of some types go down; None if none does."""
     lost, fleet = losses.lost(types, at_s), losses.fleet(at_s)
-    number = _task_without_place(lost, fleet, len(losses.types), by_s)
+    from_s = _from_s(fleet, losses.types)
+    number = _task_without_place(lost, from_s, by_s)
     if number >= 0:
         name = losses.plan.task_ids[lost.rows[number]]
-        can = [
-            kind for kind, from_s in _from_s(fleet, len(losses.types)).items() if lost.left_s[number][kind] < NEVER_S
-        ]
+        can = [kind for kind in from_s if lost.left_s[number][kind] < NEVER_S]
         if losses.stays[lost.rows[number]]:
             return f"task {name!r} may not be on demand (markets)"
         if not can:
             return f"task {name!r} fits no VM that may be had on demand then"
-        left_s = min(lost.left_s[number][kind] for kind in can)
-        remains = f"{by_s - fleet.ready_s:,} s remain" if by_s > fleet.ready_s else "no time remains"
+        takeover_s, left_s = min(
+            ((losses.types[kind].takeover_s, lost.left_s[number][kind]) for kind in can), key=lambda both: sum(both)
+        )
+        remain_s = by_s - at_s - takeover_s
+        remains = f"{remain_s:,} s remain" if remain_s > 0 else "no time remains"
         return f"task {name!r} has at least {left_s:,} s left, and {remains} for it"
-    window_s = by_s - fleet.ready_s
-    kinds = list(_from_s(fleet, len(losses.types)))
-    least_s = np.array(lost.left_s, dtype=np.int64)[:, kinds].min(axis=1)
-    own_s = np.array([max(by_s - from_s, 0) for own in fleet.own for from_s in own.slot_from_s], dtype=np.int64)
+    window_s = by_s - at_s - min(losses.types[kind].takeover_s for kind in from_s)
+    least_s = np.array(lost.left_s, dtype=np.int64)[:, list(from_s)].min(axis=1)
+    own_s = np.array([max(by_s - slot_s, 0) for own in fleet.own for slot_s in own.slot_from_s], dtype=np.int64)
     n_new = fleet.most([found.slots for found in losses.types])
     room_s, work_s = n_new * window_s + int(own_s.sum()), int(least_s.sum())
     if work_s > room_s:
         return f"what is lost needs at least {work_s:,} core-seconds, and {room_s:,} can be had"
-    reason = _beyond_memory(losses, lost, fleet, least_s, by_s)
+    reason = _beyond_memory(losses, lost, fleet, least_s, by_s, window_s)
     if reason is not None:
         return reason
     # Dual-feasible functions u_k of Fekete and Schepers: what fits together into 1 has at most u_k(1) = 1 together.
@@ -312,13 +314,15 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
     return None
 
 
-def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: IntArray, by_s: int) -> str | None:
+def _beyond_memory(
+    losses: Losses, lost: Lost, fleet: AvailableVms, least_s: IntArray, by_s: int, window_s: int
+) -> str | None:
     """Message for lost tasks that need more memory-seconds than are available; None if there are enough."""
     types = losses.types
 
     def needed_and_room(share: Callable[[Share], int]) -> tuple[int, int]:
         room = sum(share(types[own.type].size) * max(by_s - min(own.slot_from_s), 0) for own in fleet.own)
-        room += fleet.most([share(found.size) for found in types]) * (by_s - fleet.ready_s)
+        room += fleet.most([share(found.size) for found in types]) * window_s
         needs = zip(lost.needs, least_s.tolist(), strict=True)
         return sum(share(need) * seconds for need, seconds in needs), room
 
@@ -332,19 +336,18 @@ def _beyond_memory(losses: Losses, lost: Lost, fleet: AvailableVms, least_s: Int
     return f"what is lost needs at least {needed_gb_h:,.1f} GB of memory for an hour, and {room_gb_h:,.1f} can be had"
 
 
-def _from_s(fleet: AvailableVms, n_types: int) -> dict[int, int]:
-    """Time from which a core of each type can be used, for the types of which there can be one."""
-    found = {kind: fleet.ready_s for kind in range(n_types) if fleet.may_be_had({kind: 1})}
+def _from_s(fleet: AvailableVms, types: Sequence[RescueType]) -> dict[int, int]:
+    """From when on a core of each type may be had, of the types of which one may be."""
+    found = {kind: fleet.at_s + one.takeover_s for kind, one in enumerate(types) if fleet.may_be_had({kind: 1})}
     for own in fleet.own:
         found[own.type] = min(found.get(own.type, min(own.slot_from_s)), *own.slot_from_s)
     return found
 
 
-def _task_without_place(lost: Lost, fleet: AvailableVms, n_types: int, by_s: int) -> int:
-    """Number of a lost task that ends late wherever it is alone; -1 without any."""
-    room_s = [by_s - from_s for from_s in _from_s(fleet, n_types).values()]
-    if not room_s:
+def _task_without_place(lost: Lost, from_s: Mapping[int, int], by_s: int) -> int:
+    """Number of a lost task that ends late wherever it is alone; -1 without any. See `_from_s`."""
+    if not from_s:
         return 0
-    left_s = np.array(lost.left_s, dtype=np.int64)[:, list(_from_s(fleet, n_types))]
-    late = np.flatnonzero((left_s > np.array(room_s)).all(axis=1))
+    left_s = np.array(lost.left_s, dtype=np.int64)[:, list(from_s)]
+    late = np.flatnonzero((left_s > by_s - np.array(list(from_s.values()))).all(axis=1))
     return int(late[0]) if len(late) else -1

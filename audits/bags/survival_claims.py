@@ -168,7 +168,6 @@ class _Stored:
 
     def __init__(self, losses: Losses, claimed: Survival, rescue: Rescue) -> None:
         self.losses, self.claimed, self.rescue = losses, claimed, rescue
-        self.boot_s = losses.instance.boot_overhead_s
         self.numbers = {vm.id: number for number, vm in enumerate(losses.plan.vms)}
         self.vms = {vm.id: vm for vm in rescue.vms}
 
@@ -214,7 +213,7 @@ class _Stored:
 
     def _requested_s(self, vm: RescueVm) -> int:
         """Time of the request for a new VM."""
-        return vm.ready_s - self.boot_s
+        return vm.ready_s - self.losses.types[self.losses.type_number[vm.type]].ready_s
 
     def _limits(self) -> Iterator[Violation]:
         """Find limits and quotas that the rescue exceeds.
@@ -225,7 +224,7 @@ class _Stored:
         losses = self.losses
         # A VM of the plan may end later in the rescue, which puts tasks on it.
         own_end_s = {self.numbers[vm.id]: vm.end_s for vm in self.vms.values() if not vm.new and vm.id in self.numbers}
-        new = [vm for vm in self.vms.values() if vm.new]
+        new = [vm for vm in self.vms.values() if vm.new and vm.type in losses.type_number]
         for at_s in sorted({self._requested_s(vm) for vm in new}):
             counts = Counter(
                 losses.market_type[number][0]
@@ -279,7 +278,7 @@ class _Stored:
             )
             yield Violation("rescue-time", task.id, abs(given_s - left_s), "s", message)
         begin_s = self._requested_s(vm) if vm.new else self.rescue.at_s
-        early_s = begin_s + self.losses.overhead_s - task.start_s
+        early_s = begin_s + self.losses.types[self.losses.type_number[vm.type]].takeover_s - task.start_s
         if early_s > 0:
             message = f"task {task.id!r} starts at {task.start_s:,} s, {early_s:,} s before it can go on on {vm.id}"
             yield Violation("rescue-time", task.id, early_s, "s", message)
@@ -354,8 +353,8 @@ class _Stored:
             if vm.type not in losses.type_number or (not vm.new and vm.id not in self.numbers):
                 continue
             if vm.new:
-                session = losses.rented(losses.type_number[vm.type], vm.ready_s)
-                early_s, end_s = rescue.at_s + self.boot_s - vm.ready_s, ends_s.get(vm.id, vm.ready_s)
+                session = losses.rented(losses.type_number[vm.type], self._requested_s(vm))
+                early_s, end_s = rescue.at_s - self._requested_s(vm), ends_s.get(vm.id, vm.ready_s)
             else:  # VMs of the plan are paid to their planned end in any case: only what comes after is added
                 session = losses.after_plan(self.numbers[vm.id])
                 early_s, end_s = abs(session.from_s - vm.ready_s), max(session.from_s, ends_s.get(vm.id, 0))

@@ -37,6 +37,8 @@ class RescueType:
     ----------
     name : str
         Of the type.
+    ready_s, takeover_s : int
+        From the request of a VM until it is ready; and from a loss until it runs what is moved to it, at the earliest.
     slots, size, limit : int, Share and int
         Slots of a VM (cores, if all tasks have one), how much there is of what tasks share there, and most VMs on
         demand.
@@ -47,6 +49,8 @@ class RescueType:
     """
 
     name: str
+    ready_s: int
+    takeover_s: int
     slots: int
     size: Share
     limit: int
@@ -69,8 +73,8 @@ class AvailableVms:
 
     Attributes
     ----------
-    at_s, ready_s : int
-        The moment, and when what is new may start a task.
+    at_s : int
+        The moment.
     own : tuple of OwnVm
         VMs of the plan.
     new : tuple of int, shape (n_types,)
@@ -80,7 +84,6 @@ class AvailableVms:
     """
 
     at_s: int
-    ready_s: int
     own: tuple[OwnVm, ...]
     new: tuple[int, ...]
     groups: tuple[tuple[tuple[int, ...], int], ...]
@@ -135,8 +138,6 @@ class Losses:
         Where tasks may be done.
     spot_types : tuple of str
         Types of the spot VMs that have tasks, by the catalogue.
-    overhead_s : int
-        From a loss until the first lost task may start elsewhere.
     vm_end_s : array of int, shape (n_vms,)
         End of the last task of each VM, 0 without tasks.
     sessions : list of Session, shape (n_vms,)
@@ -158,7 +159,6 @@ class Losses:
         self.slots = slots_of(set(bag.cores[:-1].tolist()))
         of_slots = bag.cores // self.slots.cores if self.slots.shared else np.zeros_like(bag.cores)
         self.need = np.array([bag.need_kb, of_slots])[:, self.entry]
-        self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)  # tasks move while VMs boot
         self.vm_end_s = np.zeros(len(plan.vms), dtype=np.int64)
         np.maximum.at(self.vm_end_s, plan.task_vm, plan.task_end_s)
         machines = {machine.id: machine for machine in instance.machines}
@@ -204,7 +204,9 @@ class Losses:
                 slots, size = max(vm_type.vcpus // self.slots.cores, 1), self.slots.share(vm_type.vcpus, memory_kb)
                 largest = np.sort(able)[:, -slots:].sum(axis=1)  # if these fit together, nothing shared binds here
                 usd_per_s, binds = exact(offer.price_usd_per_hour) / SECONDS_PER_HOUR, not Share(*largest).within(size)
-                yield RescueType(vm_type.name, slots, size, offer.limit, usd_per_s, binds)
+                ready_s = self.instance.boot_overhead_s + vm_type.setup_s
+                takeover_s = max(ready_s, self.instance.migration_overhead_s)  # tasks move while VMs get ready
+                yield RescueType(vm_type.name, ready_s, takeover_s, slots, size, offer.limit, usd_per_s, binds)
 
     # ---------------------------------------------------------------------------------------------------- what is lost
 
@@ -319,7 +321,6 @@ class Losses:
 
     def fleet(self, at_s: int) -> AvailableVms:
         """VMs available for a rescue when spot VMs go down at a moment."""
-        ready_s = at_s + self.overhead_s
         alive = [number for number in self.on_demand if self.vm_end_s[number] > at_s]
         counts = Counter(self.market_type[number][0] for number in alive)
         groups = tuple(
@@ -335,9 +336,10 @@ class Losses:
         for number in alive:
             kind = self.type_number.get(self.market_type[number][0])
             if kind is not None and number not in self.closed:
-                from_s = max(ready_s, int(self.vm_end_s[number]) if self.types[kind].may_bind else 0)
+                found = self.types[kind]
+                from_s = max(at_s + found.takeover_s, int(self.vm_end_s[number]) if found.may_bind else 0)
                 own.append(OwnVm(number, kind, tuple(max(end_s, from_s) for end_s in self.slot_end_s[number])))
-        return AvailableVms(at_s, ready_s, tuple(own), new, groups)
+        return AvailableVms(at_s, tuple(own), new, groups)
 
     def on_demand_weight(self, quota: QuotaRule, counts: Mapping[str, int]) -> int:
         """Count of numbers of VMs on demand, by type, in a limit of several types."""
@@ -367,9 +369,9 @@ class Losses:
 
     # ----------------------------------------------------------------------------------------------------------- bills
 
-    def rented(self, kind: int, ready_s: int) -> Session:
+    def rented(self, kind: int, requested_s: int) -> Session:
         """Session of a new VM of a rescue type."""
-        return Session(self.rules, ready_s, self.types[kind].usd_per_s)
+        return Session(self.rules, requested_s + self.instance.boot_overhead_s, self.types[kind].usd_per_s)
 
     def vm_usd(self, vm: int) -> Fraction:
         """Bill of one of the plan's VMs as planned."""

@@ -85,10 +85,11 @@ class TakeoverVm:
         self.tasks.append((number, core, start_s, end_s))
 
 
-def _place(types: Sequence[RescueType], kind: int, own: OwnVm | None, ready_s: int) -> TakeoverVm:
-    """Make a VM without tasks."""
+def _place(types: Sequence[RescueType], kind: int, own: OwnVm | None, at_s: int) -> TakeoverVm:
+    """Make a VM without tasks; a new one is requested at a moment."""
     found = types[kind]
-    free = sorted((from_s, core) for core, from_s in enumerate(own.slot_from_s if own else [ready_s] * found.slots))
+    new_from_s = [at_s + found.takeover_s] * found.slots
+    free = sorted((from_s, core) for core, from_s in enumerate(own.slot_from_s if own else new_from_s))
     return TakeoverVm(kind, own, free, found.size, found.may_bind)
 
 
@@ -102,7 +103,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
         opened.append(place)
 
     for own in fleet.own:
-        add(_place(types, own.type, own, fleet.ready_s))
+        add(_place(types, own.type, own, fleet.at_s))
     rented, kinds = Counter[int](), range(len(types))
     may_open = [fleet.may_be_had({kind: 1}) for kind in kinds]
     # Greedy: a rescue that is found proves survival, and one that is missed proves nothing. So speed matters more.
@@ -112,8 +113,8 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
             seconds = left_s[kind]
             if seconds >= NEVER_S:
                 continue
-            at, start_s = 0, fleet.ready_s
-            # A new VM of the type starts no later than any that is in use, as long as one can be rented.
+            at, start_s = 0, fleet.at_s + types[kind].takeover_s
+            # A new VM of the type starts no later than any that is in use, as long as one can be had.
             if may_open[kind]:
                 at = -1
             elif not heaps[kind]:
@@ -129,8 +130,8 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
         if best < 0:
             rented[best_kind] += 1
             may_open = [fleet.may_be_had(rented + Counter({kind: 1})) for kind in kinds]
-            place = _place(types, best_kind, None, fleet.ready_s)
-            place.take(number, fleet.ready_s, best_end, need)
+            place = _place(types, best_kind, None, fleet.at_s)
+            place.take(number, best_end - left_s[best_kind], best_end, need)
             add(place)
             continue
         heap = heaps[best_kind]
@@ -197,17 +198,17 @@ def _places(
     type, and the next type is tried.
     """
     if own_first:
-        yield from (_place(types, own.type, own, fleet.ready_s) for own in fleet.own)
+        yield from (_place(types, own.type, own, fleet.at_s) for own in fleet.own)
     rented: Counter[int] = Counter()
     for kind in order:
         while fleet.may_be_had(rented + Counter({kind: 1})):
-            place = _place(types, kind, None, fleet.ready_s)
+            place = _place(types, kind, None, fleet.at_s)
             yield place
             if not place.tasks:
                 break
             rented[kind] += 1
     if not own_first:
-        yield from (_place(types, own.type, own, fleet.ready_s) for own in fleet.own)
+        yield from (_place(types, own.type, own, fleet.at_s) for own in fleet.own)
 
 
 class _Waiting:

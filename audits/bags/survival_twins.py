@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.quantities import IntArray
 from .bill import bill_usd
-from .survival_losses import AvailableVms, Losses
+from .survival_losses import AvailableVms, Losses, RescueType
 
 
 class Twins:
@@ -24,6 +24,10 @@ class Twins:
     def __init__(self, losses: Losses) -> None:
         self.losses = losses
         self._longest_s: dict[tuple[int, str, int, int], int] = {}
+
+    def _type(self, vm: int) -> RescueType:
+        """Type of the twin of a VM."""
+        return self.losses.types[self.losses.type_number[self.losses.market_type[vm][0]]]
 
     def _loss_s(self, row: int, at_s: int) -> int:
         name = self.losses.market_type[int(self.losses.plan.task_vm[row])][0]
@@ -68,7 +72,7 @@ class Twins:
         # The twin runs the tasks of a first core one after the other in a slot. So a loss makes late only what follows
         # on that core, unless memory or cores may bind, or slots are fewer than first cores: then, all of the VM.
         used = Counter(vm for vm, _ in cores)
-        types = {vm: losses.types[losses.type_number[losses.market_type[vm][0]]] for vm in used}
+        types = {vm: self._type(vm) for vm in used}
         waits = {vm for vm, found in types.items() if found.may_bind or used[vm] > found.slots}
         return np.array([int(losses.vm_end_s[vm]) if vm in waits else cores[vm, core] for vm, core in places])
 
@@ -88,13 +92,13 @@ class Twins:
             needed = losses.on_demand_weight(quota, counts)
             if needed > quota.most:
                 return f"{needed} {quota.unit} would be needed on demand at once, and the limit is {quota.most}"
-        rows, by_s = losses.rows_of(losses.spot_types), losses.instance.deadline_s - losses.overhead_s
+        rows = losses.rows_of(losses.spot_types)
         for row in rows[losses.stays[rows]].tolist():
             return f"task {losses.plan.task_ids[row]!r} may not be on demand (markets), where its twin would be"
         for row, last_s in zip(rows.tolist(), self._last_ends_s(rows).tolist(), strict=True):
-            loss_s = self._longest_loss_s(row)
-            if last_s + loss_s > by_s:
-                late = last_s + loss_s - by_s
+            takeover_s = self._type(int(losses.plan.task_vm[row])).takeover_s
+            late = last_s + self._longest_loss_s(row) + takeover_s - losses.instance.deadline_s
+            if late > 0:
                 name = losses.plan.task_ids[row]
                 return f"if its VM goes down while task {name!r} runs, a twin of the VM may end {late:,} s late"
         return None
@@ -111,12 +115,12 @@ class Twins:
         for vm, (first, last, loss_s) in worst_s.items():
             spot = losses.sessions[vm]._replace(rules=by_the_second)
             kind = losses.type_number[losses.market_type[vm][0]]
-            end_s = losses.overhead_s + int(losses.vm_end_s[vm]) + loss_s
+            end_s = losses.types[kind].takeover_s + int(losses.vm_end_s[vm]) + loss_s
             # Between the first moment and the last one, a bill by the second is at most a convex function of the
             # moment; blocks are paid to their ends.
             bills = []
             for at_s in (first, min(max(spot.from_s, first), last), last):
-                twin = losses.rented(kind, at_s + losses.instance.boot_overhead_s)._replace(rules=by_the_second)
+                twin = losses.rented(kind, at_s)._replace(rules=by_the_second)
                 bills.append(spot.usd(at_s) + twin.usd(end_s))
             blocks_usd = (losses.rules.block_s - 1) * (spot.usd_per_s + losses.types[kind].usd_per_s)
             total += max(max(bills) + blocks_usd, losses.vm_usd(vm))
@@ -136,12 +140,11 @@ class Twins:
                 return None
             vm = int(plan.task_vm[row])
             loss_s = self._loss_s(row, at_s) if int(plan.task_start_s[row]) <= at_s else 0
-            ends_s[vm] = max(ends_s.get(vm, 0), int(losses.vm_end_s[vm]), last_s + loss_s)
+            end_s = max(int(losses.vm_end_s[vm]), last_s + loss_s) + self._type(vm).takeover_s
+            ends_s[vm] = max(ends_s.get(vm, 0), end_s)
         counts = Counter(losses.type_number[losses.market_type[vm][0]] for vm in ends_s)
-        if not fleet.may_be_had(counts) or max(ends_s.values()) + losses.overhead_s > losses.instance.deadline_s:
+        if not fleet.may_be_had(counts) or max(ends_s.values()) > losses.instance.deadline_s:
             return None
-        ready_s = at_s + losses.instance.boot_overhead_s
         return bill_usd(
-            (losses.rented(losses.type_number[losses.market_type[vm][0]], ready_s), end_s + losses.overhead_s)
-            for vm, end_s in ends_s.items()
+            (losses.rented(losses.type_number[losses.market_type[vm][0]], at_s), end_s) for vm, end_s in ends_s.items()
         )

@@ -132,7 +132,7 @@ def _vms_within(quotas: Sequence[Quota], vm_types: Sequence[VmType]) -> int:
 
 
 def _makespan_of_longest(instance: Instance, type_index: int, count: int) -> int:
-    """Makespan of the longest tasks of a VM type on one VM of it, longest first."""
+    """Makespan of the longest tasks of a VM type on one VM of it, longest first, once that is set up."""
     vm_type = instance.vm_types[type_index]
     runtime = instance.runtime_s[:, type_index].astype(float)
     if vm_type.burstable is not None:
@@ -148,4 +148,4 @@ def _makespan_of_longest(instance: Instance, type_index: int, count: int) -> int
         start = timeline.earliest_start_s(need_kb, seconds)
         assert start is not None, "a task with a run time on a type fits its memory"
         timeline.append(start, need_kb, seconds)
-    return timeline.end_s
+    return vm_type.setup_s + timeline.end_s

@@ -236,9 +236,10 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
     limits of groups allow beside those of the plan that are still there; and on regular on-demand VMs of the
     plan, after what they have to do. ``markets`` restricts the plan, not what may rescue it. Nothing is asked of
     burstable and spot VMs, nor of machines that take no more tasks. Machines that the plan does not use are ended at
-    second 0. A rescue begins at once; a moved task starts after the longer of boot and migration overhead, and one that
-    was running goes on from its last checkpoint. VMs that went down are given up, so that it does not matter whether
-    they come back. VMs cost what the cloud of the instance bills.
+    second 0. A rescue begins at once; a moved task starts after the longer of the migration overhead and boot with the
+    setup of the VM type, on VMs of the plan as well; and one that was running goes on from its last checkpoint. VMs
+    that went down are given up, so that it does not matter whether they come back. VMs cost what the cloud of the
+    instance bills.
 
     Level ``blackout`` is shown by rescues of all types. If some of them go down, their tasks go where the rescue of all
     has them, which is done no later when there are fewer; the other VMs go on, and are paid. The worst case is the most
@@ -271,10 +272,9 @@ def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | N
     Returns
     -------
     Rescue or None
-        None if it is not shown that the plan survives this, such as where VMs are set up after the boot, which no
-        certificate knows; a rescue of no task if nothing is lost.
+        None if it is not shown that the plan survives this; a rescue of no task if nothing is lost.
     """
-    return None if schedule.instance.has_setups else _rescuer(schedule).rescue_at(tuple(types), at_s)
+    return _rescuer(schedule).rescue_at(tuple(types), at_s)
 
 
 def rescue_by_twins(schedule: Schedule, vms: Iterable[int], at_s: int) -> Rescue | None:
@@ -295,7 +295,7 @@ def rescue_by_twins(schedule: Schedule, vms: Iterable[int], at_s: int) -> Rescue
         Each VM's tasks on a twin of its own, in their order; None if the plan is not one that is to survive ``each``
         (``instance.survive``), or not shown to; see `rescue_at`.
     """
-    asked = schedule.instance.survive == "each" and not schedule.instance.has_setups
+    asked = schedule.instance.survive == "each"
     return _rescuer(schedule).rescue_by_twins(sorted(vms), at_s) if asked else None
 
 
@@ -620,7 +620,7 @@ class _Rescuer:
                     count += 1
                     name = f"{offer.vm_type.name}-on-demand-{count}"
                 names.add(name)
-                ready_s = at_s + self.bag.terms.boot
+                ready_s = at_s + int(self.instance.ready_s[offer.index])
             else:
                 name, ready_s = self.vm_ids[self.arrays.own_vm[own]], int(self.bag.own_vms["paid_until"][own])
             end_s = max(end_s, ready_s)
@@ -645,7 +645,7 @@ class _Rescuer:
         vms = self.bag.spot_vms
         paid = begun_s(vms["block"], np.minimum(at_s, vms["end"]), vms["paid_until"])
         saved = vms["price"] * (begun_s(vms["block"], vms["end"], vms["paid_until"]) - paid)
-        saved += (at_s < vms["ready"]) * vms["opening"]
+        saved += (at_s < vms["booted"]) * vms["opening"]
         return self.cost_usd - float(saved[self._marked(types)[vms["type_index"]]].sum())
 
 

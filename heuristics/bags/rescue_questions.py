@@ -46,14 +46,6 @@ from .rescue_rules import (
 )
 
 
-class Terms(NamedTuple):
-    """Deadline; boot; overhead from the request of a VM until it runs a migrated task."""
-
-    deadline: int
-    boot: int
-    overhead: int
-
-
 class Bag(NamedTuple):
     """All of a plan that a rescue is about: see `Rows`, of which these are the tables that are given."""
 
@@ -69,7 +61,7 @@ class Bag(NamedTuple):
     counted_weights: IntArray
     group_weights: IntArray
     group_most: IntArray
-    terms: Terms
+    deadline: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,12 +109,15 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     cheapest = np.argsort(per_core * work, kind="stable").tolist()
     regular = [regular[k] for k in cheapest]
     never_binds = [instance.memory_never_binds[offer.type_index] for offer in regular]
-    bills = [of_offer[[offer.index for offer in regular]] for of_offer in instance.rents]
+    rented = [offer.index for offer in regular]
+    bills = [of_offer[rented] for of_offer in instance.rents]
     rentals = _records(
         RentalRow,
         vcpus=ints(offer.vcpus for offer in regular),
         limit=ints(offer.vm_type.offers["on-demand"].limit for offer in regular),
         size_kb=ints(-1 if free else offer.memory_kb for free, offer in zip(never_binds, regular, strict=True)),
+        ready=instance.ready_s[rented],
+        takeover=instance.takeover_s[rented],
         price=bills[0],
         opening=bills[1],
         paid=bills[2],
@@ -154,7 +149,7 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     spot_vms = _records(
         SpotVmRow,
         type_index=type_of[schedule.vm_offer[spot]],
-        ready=rents.ready_s[spot],
+        booted=rents.ready_s[spot] - (instance.ready_s - instance.boot_overhead_s)[schedule.vm_offer[spot]],
         end=schedule.vm_end_s[spot],
         paid_until=rents.paid_until_s[spot],
         block=rents.block_s[spot],
@@ -189,11 +184,6 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         if (weights * ~instance.offer_is_spot).any()
     ]
     of_groups = np.array([weights for weights, _ in limits], dtype=np.int64).reshape(-1, len(instance.offers))
-    terms = Terms(
-        deadline=instance.deadline_s,
-        boot=instance.boot_overhead_s,
-        overhead=max(instance.boot_overhead_s, instance.migration_overhead_s),
-    )
     bag = Bag(
         rentals=rentals,
         orders=np.array([np.arange(len(regular)), strongest]),
@@ -205,9 +195,9 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         core_end=np.concatenate([np.zeros(0, dtype=np.int64), *own_cores]),
         counted_end=schedule.vm_end_s[~is_spot],
         counted_weights=of_groups[:, schedule.vm_offer[~is_spot]],
-        group_weights=of_groups[:, [offer.index for offer in regular]],
+        group_weights=of_groups[:, rented],
         group_most=ints(int(most) for _, most in limits),
-        terms=terms,
+        deadline=instance.deadline_s,
     )
     others = burstable & ~is_spot
     burstable_weights = of_groups[:, schedule.vm_offer[others]]
@@ -280,7 +270,7 @@ class Questions:
 
     def __init__(self, bag: Bag, n_types: int) -> None:
         self._bag, self._sizes = bag, _sizes(bag, n_types)
-        self._given = {name: value for name, value in (bag._asdict() | bag.terms._asdict()).items() if name != "terms"}
+        self._given = bag._asdict()
         self._states = threading.local()
 
     def survey(
@@ -554,38 +544,41 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
 
     ``room`` is how many new VMs may be requested then: of each rental, and what they may weigh in each group.
     """
-    begin_s = at_s + plan.bag.terms.overhead
-    window_s = plan.instance.deadline_s - begin_s
-    own = plan.bag.own_vms
+    takeover_s, own = plan.bag.rentals["takeover"], plan.bag.own_vms
+    left_s = plan.instance.deadline_s - at_s
     when = f"{loss_of(types)} at {at_s:,} s"
     alive = own[own["end"] > at_s]
     usable = np.zeros(len(plan.regular), dtype=bool)
     usable[alive["rental"]] = True
-    cores = [plan.bag.core_end[vm["first_core"] :][: vm["cores"]] for vm in alive]
-    rooms = [plan.instance.deadline_s - np.maximum(ends, begin_s) for ends in cores]
+    # Within a group, another type might be taken instead of the strongest, and when a VM of the plan ends meanwhile.
+    usable |= (plan.bag.rentals["limit"] > 0) & (plan.bag.group_weights <= plan.bag.group_most[:, None]).all(axis=0)
+    if not usable.any():
+        return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand, or quotas", True
+    first_s = int(takeover_s[usable].min())
+    window_s = left_s - first_s
+    rooms = [*_freed_rooms(plan, at_s, first_s)]
+    for vm in alive:
+        ends_s = plan.bag.core_end[vm["first_core"] :][: vm["cores"]]
+        rooms.append(plan.instance.deadline_s - np.maximum(ends_s, at_s + takeover_s[vm["rental"]]))
     vcpus = plan.bag.rentals["vcpus"].astype(float)
     vms, left = np.split(np.maximum(room, 0).astype(float), [len(vcpus)])
     limits = one_limit_each([*zip(plan.bag.group_weights.astype(float), left.tolist(), strict=True)])
     vms = most_worth(vcpus, np.minimum(vms, len(lost.task)), limits)
     for cores in np.minimum(np.ceil(vms * vcpus - NOISE), len(lost.task)).astype(int).tolist():
         rooms.append(np.full(cores, window_s))
-    # Within a group, another type might be taken instead of the strongest, and when a VM of the plan ends meanwhile.
-    usable |= (plan.bag.rentals["limit"] > 0) & (plan.bag.group_weights <= plan.bag.group_most[:, None]).all(axis=0)
-    rooms += _freed_rooms(plan, at_s)
     room_s = np.maximum(np.concatenate([np.zeros(0, dtype=np.int64), *rooms]), 0)
-    if not usable.any():
-        return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand, or quotas", True
     seconds = np.where(usable[:, None], lost.left, NEVER).min(axis=0)
-    longest = int(seconds.argmax())
+    done_s = np.where(usable[:, None], lost.left + takeover_s[:, None], NEVER).min(axis=0)
+    longest = int(done_s.argmax())
     number = plan.spot_task[lost.task[longest]]
     task = plan.instance.task_ids[number]
     if not plan.instance.may_be_on_demand[plan.instance.task_group[number]]:
         return f"{when}: task {task!r} may not be on demand (markets), so nothing can rescue it", True
     if seconds[longest] >= NEVER:
         return f"{when}: task {task!r} can run on no regular VM that may be rented on demand then", True
-    if seconds[longest] > window_s:
-        least_s = begin_s + int(seconds[longest])
-        text = f"task {task!r} takes {seconds[longest]:,} s more on demand and would end at {least_s:,} s; "
+    if done_s[longest] > left_s:
+        end_s = at_s + int(done_s[longest])
+        text = f"task {task!r} takes {seconds[longest]:,} s more on demand and would end at {end_s:,} s; "
         return f"{when}: {text}end spot earlier (d_spot_s), allow checkpoints, or a later deadline", True
     remedy = "raise the limits of on-demand VMs, end spot earlier (d_spot_s), or allow a later deadline"
     work = int(seconds.sum())
@@ -599,8 +592,11 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
     return f"{when}: no way was found to do {lost_tasks} on demand by the deadline; {remedy}", False
 
 
-def _freed_rooms(plan: PlanArrays, at_s: int) -> Iterator[IntArray]:
-    """Time of cores that VMs rented when one of the plan ends have more: of another type, or it takes no more tasks."""
+def _freed_rooms(plan: PlanArrays, at_s: int, first_s: int) -> Iterator[IntArray]:
+    """Time of cores that VMs rented when one of the plan ends have more: of another type, or it takes no more tasks.
+
+    These have no task until ``first_s`` after that.
+    """
     own, weights, vcpus = plan.bag.own_vms, plan.bag.group_weights, plan.bag.rentals["vcpus"]
     a_weight = np.where(weights > 0, vcpus / np.maximum(weights, 1), 0.0).max(axis=1, initial=0.0)
     freed = np.concatenate([weights[:, own["rental"]], plan.burstable_weights], axis=1)
@@ -610,7 +606,7 @@ def _freed_rooms(plan: PlanArrays, at_s: int) -> Iterator[IntArray]:
     ends_s = np.concatenate([own["end"], plan.burstable_end_s]).tolist()
     for end_s, more in zip(ends_s, (most - kept).tolist(), strict=True):
         if end_s > at_s and more > 0:
-            yield np.full(more, plan.instance.deadline_s - end_s - plan.bag.terms.overhead)
+            yield np.full(more, plan.instance.deadline_s - end_s - first_s)
 
 
 def _transformed(seconds: IntArray, window_s: int, k: int) -> IntArray:
@@ -630,7 +626,7 @@ class Twins:
         instance = schedule.instance
         self._instance = instance
         self._vm_ids = schedule.vm_ids
-        self._overhead_s = overhead = max(instance.boot_overhead_s, instance.migration_overhead_s)
+        self._takeover_s = instance.takeover_s[schedule.vm_offer]
         self.spot = np.flatnonzero(instance.offer_is_spot[schedule.vm_offer])
         self._offers = [instance.offers[index] for index in schedule.vm_offer.tolist()]
         loss = _longest_loss_s(schedule)
@@ -649,7 +645,7 @@ class Twins:
         np.maximum.at(end, place, schedule.task_end_s[on_spot])
         np.maximum.at(longest, place, loss[on_spot])
         self.end_s = np.zeros(len(self._offers), dtype=np.int64)
-        np.maximum.at(self.end_s, schedule.task_vm[on_spot], (end + longest + overhead)[place])
+        np.maximum.at(self.end_s, self.task_vm, (end + longest)[place] + self._takeover_s[self.task_vm])
         self._planned_end_s = schedule.vm_end_s
         self._rents, self._vm_usd, self._planned_usd = schedule.rents, schedule.vm_cost_usd, schedule.cost_usd
 
@@ -691,22 +687,24 @@ class Twins:
         ran = self._start_s[task] <= at_s
         later = np.zeros(int(self._unit.max(initial=-1)) + 1, dtype=np.int64)
         np.maximum.at(later, self._unit[task[ran]], left_s[ran] - (self._end_s[task[ran]] - at_s))
-        start_s: IntArray = np.where(ran, at_s, self._start_s[task] + later[self._unit[task]]) + self._overhead_s
-        return start_s
+        start_s: IntArray = np.where(ran, at_s, self._start_s[task] + later[self._unit[task]])
+        return start_s + self._takeover_s[self.task_vm[task]]
 
     def worst_cost_usd(self) -> float:
         """Return the most that the plan costs if each spot VM goes down at its worst moment, or never."""
-        offers, boot = self._instance.offers, self._instance.boot_overhead_s
+        instance, offers = self._instance, self._instance.offers
         on_demand = {o.vm_type.name: o.index for o in offers if o.market == "on-demand" and o.listed_as is None}
         more = 0.0
         for vm in self.spot.tolist():
             end_s, planned_usd = int(self.end_s[vm]), float(self._vm_usd[vm])
             usd, opening_usd, ready_s, paid_until_s, block_s = (of_vm[vm].item() for of_vm in self._rents)
-            twin = [of_offer[on_demand[self._offers[vm].vm_type.name]].item() for of_offer in self._instance.rents]
+            offer = on_demand[self._offers[vm].vm_type.name]
+            twin = [of_offer[offer].item() for of_offer in instance.rents]
+            twin_paid_s = int(instance.ready_s[offer]) + twin[2]
             # The later it goes down, the longer it is paid for, and the shorter its twin; blocks, whole in any case.
             openings_usd = opening_usd + twin[1] + (block_s - 1) * usd + (twin[3] - 1) * twin[0]
             bills = [
-                openings_usd + usd * max(at_s - paid_until_s, 0) + twin[0] * max(end_s - at_s - boot - twin[2], 0)
+                openings_usd + usd * max(at_s - paid_until_s, 0) + twin[0] * max(end_s - at_s - twin_paid_s, 0)
                 for at_s in (ready_s, int(self._planned_end_s[vm]) - 1)
             ]
             more += max(*bills, planned_usd) - planned_usd

@@ -26,11 +26,16 @@ QUICK, FILLED, EVENED, N_PACKINGS = range(4)
 
 @dataclass(slots=True, eq=False)
 class RentalRow:
-    """A rental: cores, most VMs, memory (negative if that cannot bind), and its bill; see `Rents`."""
+    """A rental: cores, most VMs, memory (negative if that cannot bind), and its bill; see `Rents`.
+
+    From the request of a VM, it is ``ready`` after some seconds, and runs a moved task after ``takeover`` at least.
+    """
 
     vcpus: int = 0
     limit: int = 0
     size_kb: int = 0
+    ready: int = 0
+    takeover: int = 0
     paid: int = 0
     block: int = 1
     price: float = 0.0
@@ -54,10 +59,10 @@ class SpotTaskRow:
 
 @dataclass(slots=True, eq=False)
 class SpotVmRow:
-    """A spot VM: type, when it is ready, planned end, and its bill; see `VmRents`."""
+    """A spot VM: type, when it has booted, planned end, and its bill; see `VmRents`."""
 
     type_index: int = 0
-    ready: int = 0
+    booted: int = 0
     end: int = 0
     paid_until: int = 0
     block: int = 1
@@ -145,8 +150,8 @@ class Rows:
         Weights in each such limit: of these VMs, and of a VM of each rental.
     group_most : list of int, shape (n_groups,)
         Most that on-demand VMs weigh together in each limit.
-    deadline, boot, overhead : int
-        Deadline; boot; overhead from the request of a VM until it runs a migrated task.
+    deadline : int
+        Deadline.
     asked : int
         `SURVEY`, `LOSS`, `ROOM` or `COST`.
     down : list of int, shape (n_types,)
@@ -204,8 +209,6 @@ class Rows:
     group_weights: list[list[int]] = field(default_factory=list)
     group_most: list[int] = field(default_factory=list)
     deadline: int = 0
-    boot: int = 0
-    overhead: int = 0
     asked: int = SURVEY
     down: list[int] = field(default_factory=list)
     since: int = 0
@@ -408,10 +411,10 @@ def begin_packing(r: Rows, p: int, now: int) -> None:
         r.most_cores += vms * cores if r.rentals[rental].size_kb >= 0 else min(vms * cores, r.n_lost + cores)
     for place in range(len(r.rentals) + len(r.group_most)):
         r.free_vms[place] = r.room[place]
-    earliest = now + r.overhead
     for number in range(len(r.own_vms)):
         own = r.own_vms[number]
         if own.end > now:
+            earliest = now + r.rentals[own.rental].takeover
             vm = r.vms[p][add_vm(r, p, own.rental, own.cores, earliest)]
             vm.own = number
             for core in range(own.cores):
@@ -473,15 +476,14 @@ def longest_first(r: Rows, p: int, now: int, latest: int, pattern: int) -> bool:
     bool
         Whether all tasks end by ``latest``.
     """
-    earliest = now + r.overhead
     begin_packing(r, p, now)
-    keep_pattern(r, p, pattern, earliest)
+    keep_pattern(r, p, pattern, now)
     list_free_cores(r, p)
     for place in range(r.n_lost):
         number = r.lost[place]
         best_end, best_rental, best_core, best_start = latest + 1, NONE, NONE, 0
         for rental in range(len(r.rentals)):
-            left = r.left[rental][number]
+            left, earliest = r.left[rental][number], now + r.rentals[rental].takeover
             if earliest + left >= best_end:
                 continue
             if r.rentals[rental].size_kb >= 0:
@@ -499,11 +501,11 @@ def longest_first(r: Rows, p: int, now: int, latest: int, pattern: int) -> bool:
             return False
         fits = r.rentals[best_rental].size_kb < 0
         if best_core < 0:
-            vm = open_vm(r, p, best_rental, earliest)
+            vm = open_vm(r, p, best_rental, best_start)
             best_core = vm.first
             if fits:
                 for core in range(vm.first, vm.first + vm.cores):
-                    push(r, best_rental, (earliest << SHIFT) | core)
+                    push(r, best_rental, (best_start << SHIFT) | core)
                 # The new cores are free before all others; the task goes to whichever of them is on top.
                 best_core = r.heaps[best_rental][0] & LOW
         put(r, p, place, best_core, best_start, best_end - best_start)
@@ -512,7 +514,7 @@ def longest_first(r: Rows, p: int, now: int, latest: int, pattern: int) -> bool:
     return True
 
 
-def keep_pattern(r: Rows, p: int, pattern: int, earliest: int) -> None:
+def keep_pattern(r: Rows, p: int, pattern: int, now: int) -> None:
     """Leave to a packing only VMs like those that have tasks in another one, if any has."""
     fixed = False
     if pattern != NONE:
@@ -527,7 +529,8 @@ def keep_pattern(r: Rows, p: int, pattern: int, earliest: int) -> None:
         if r.vms[pattern][vm].end == 0:
             r.vms[p][vm].cores = 0
     for vm in range(n_own, r.n_vms[pattern]):
-        add_vm(r, p, r.vms[pattern][vm].rental, r.vms[pattern][vm].cores, earliest)
+        rental = r.vms[pattern][vm].rental
+        add_vm(r, p, rental, r.vms[pattern][vm].cores, now + r.rentals[rental].takeover)
 
 
 def list_free_cores(r: Rows, p: int) -> None:
@@ -546,7 +549,7 @@ def first_fit(r: Rows, p: int, now: int, latest: int, order: int) -> bool:
 
     The plan's VMs come first, then new ones of each rental, in their order; the next is opened where none has room.
     """
-    n_rentals, earliest = len(r.rentals), now + r.overhead
+    n_rentals = len(r.rentals)
     begin_packing(r, p, now)
     half = plant_trees(r, p, latest)
     n_own = r.n_vms[p]
@@ -558,7 +561,7 @@ def first_fit(r: Rows, p: int, now: int, latest: int, order: int) -> bool:
         for attempt in range(2 * n_rentals):
             own = attempt < n_rentals
             rental = r.orders[order][attempt if own else attempt - n_rentals]
-            left = r.left[rental][number]
+            left, earliest = r.left[rental][number], now + r.rentals[rental].takeover
             if earliest + left > latest:
                 continue
             fits = r.rentals[rental].size_kb < 0
@@ -753,7 +756,7 @@ def vm_cost(r: Rows, vm: PackedVmRow, end: int, now: int, until: int) -> float:
     """Return the most that a VM of a rescue costs if its last task ends at a second; see `rescue_cost`."""
     if end == 0:
         return 0.0
-    seconds = end - now - r.boot
+    seconds = end - now - r.rentals[vm.rental].ready
     if vm.own >= 0:
         own = r.own_vms[vm.own]
         longer: float = own.price * begun_s(own.block, end + min(until, own.end - 1) - now, own.paid_until)
@@ -818,7 +821,7 @@ def count_saved(r: Rows, until: int) -> None:
                 r.n_types += 1
             paid = begun_s(vm.block, min(until, vm.end), vm.paid_until)
             saved = vm.price * (begun_s(vm.block, vm.end, vm.paid_until) - paid)
-            r.saved[r.type_number[vm.type_index]] += saved + (until < vm.ready) * vm.opening
+            r.saved[r.type_number[vm.type_index]] += saved + (until < vm.booted) * vm.opening
 
 
 # ---------------------------------------------------------------------------- what Python has, and arrays have not

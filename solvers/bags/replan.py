@@ -153,7 +153,7 @@ def replan(
     late = late or instance.late
     # What cannot be asked to survive needs no warning that it was not.
     asked = level != "none" or "none" in (survive, instance.survive) or late is not None
-    asked = asked or instance.has_dates or instance.has_setups
+    asked = asked or instance.has_dates
     passed = ""
     if late is not None:
         refuse_late(with_late(instance, late), level)

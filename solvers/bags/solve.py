@@ -334,7 +334,7 @@ class _Question:
 def _question(given: Instance, published: bool) -> _Question:
     """Return the question to a method; published methods have the D_spot, and the objective, of their paper."""
     instance = with_d_spot(given, "paper" if published else None)
-    asked = given.survive or ("none" if given.has_dates or given.has_setups else "one-type")
+    asked = given.survive or ("none" if given.has_dates else "one-type")
     if asked != "none":
         require_known_to_rescues(given)
     level = None if asked == "none" else asked
@@ -456,9 +456,8 @@ def _has_spot(schedule: Schedule) -> bool:
 def _warnings(question: _Question, instance: Instance, survival: Survival | None) -> Iterator[str]:
     """Warn of a D_spot that shuts out all spot VMs, and of a plan that does not survive though it should."""
     given = question.given
-    if (given.has_dates or given.has_setups) and given.survive is None:
-        why = "tasks have dates" if given.has_dates else "VM types have a setup_s"
-        yield f"{why}: it was not looked at what the plan survives (--survive none, or survive none, says so)"
+    if given.has_dates and given.survive is None:
+        yield "tasks have dates: it was not looked at what the plan survives (--survive none, or survive none, says so)"
     if not question.chooses:
         yield d_spot_warning(question.given, instance)
     should = question.chooses or question.given.survive is not None

@@ -504,8 +504,7 @@ class _Search:
         seconds = instance.duration_s[:, spot, FULL_SPEED]
         period = np.minimum(instance.checkpoint_interval_s + instance.dump_s, float(NEVER))
         lost = np.minimum(np.where(seconds < NEVER, seconds, 0).max(axis=1, initial=0), period).max(initial=0)
-        overhead = max(instance.boot_overhead_s, instance.migration_overhead_s)
-        return instance.deadline_s - overhead - math.ceil(float(lost)) + 1
+        return instance.deadline_s - int(instance.takeover_s.max()) - math.ceil(float(lost)) + 1
 
     def _try(self, d_spot_s: int, to_come: int) -> bool | None:
         """Make a plan for a D_spot; return whether one survives, None if there is no plan."""

@@ -40,7 +40,8 @@ class RescueSearch:
         self.quotas = Quotas(instance)
         self.vms = {vm.id: vm for vm in plan.vms}
         self.end_s = {vm.id: max(task.end_s for task in plan.tasks if task.vm == vm.id) for vm in plan.vms}
-        self.overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
+        ready_s = [instance.boot_overhead_s + kind.setup_s for kind in self.kinds]
+        self.takeover_s = [max(seconds, instance.migration_overhead_s) for seconds in ready_s]
         self.machines = {machine.id: machine for machine in instance.machines}
 
     def lost(self, types: Collection[str], at_s: int) -> tuple[tuple[str, Fraction], ...]:
@@ -66,9 +67,7 @@ class RescueSearch:
 
     def least_usd(self, lost: Sequence[tuple[str, Fraction]], at_s: int) -> float:
         """Least bill of a rescue of what is lost that begins at a second; infinite if none ends in time."""
-        instance = self.instance
         alive = [vm for vm in self.plan.vms if vm.market == "on-demand" and self.end_s[vm.id] > at_s]
-        ready_s = at_s + self.overhead_s
         own = []
         for vm in alive:
             machine = self.machines.get(vm.id)
@@ -84,18 +83,21 @@ class RescueSearch:
                         ends = [self.end_s[vm.id]] * kind.vcpus
                     paid_s = max(self.end_s[vm.id], self._paid_until_s(vm.id))
                     price = self._price_usd_per_s(vm)
+                    ready_s = at_s + self.takeover_s[number]
                     own.append(Vm(number, [max(end, ready_s) for end in ends], paid_s, price_usd_per_s=price))
         new = [kind.offers["on-demand"].limit - sum(vm.type == kind.name for vm in alive) for kind in self.kinds]
         best = [math.inf]
         counted = [(vm.type, "on-demand") for vm in alive]
-        self._search(list(lost), own, new, counted, ready_s, at_s + instance.boot_overhead_s, best)
+        self._search(list(lost), own, new, counted, at_s, best)
         return best[0]
 
     def _paid_until_s(self, name: str) -> int:
         machine = self.machines.get(name)
         if machine is None:
             return self.instance.boot_overhead_s
-        return max(machine.ready_s, machine.paid_until_s)
+        begins = machine.ready_s > 0 and machine.paid_until_s <= machine.ready_s
+        setup_s = next(kind.setup_s for kind in self.instance.vm_types if kind.name == machine.type)
+        return max(machine.ready_s, machine.paid_until_s) - begins * setup_s
 
     def _memory_may_bind(self, number: int) -> bool:
         kind = self.kinds[number]
@@ -108,8 +110,7 @@ class RescueSearch:
         vms: list[Vm],
         new: list[int],
         counted: list[Kind],
-        ready_s: int,
-        paid_s: int,
+        at_s: int,
         best: list[float],
     ) -> None:
         usd = 0.0
@@ -131,7 +132,8 @@ class RescueSearch:
                 else:
                     kind = self.kinds[-1 - choice]
                     price = kind.offers["on-demand"].price_usd_per_hour / 3600
-                    old = Vm(-1 - choice, [ready_s] * kind.vcpus, paid_s, price_usd_per_s=price)
+                    free, paid_s = [at_s + self.takeover_s[-1 - choice]], at_s + self.instance.boot_overhead_s
+                    old = Vm(-1 - choice, free * kind.vcpus, paid_s, price_usd_per_s=price)
                 placed = self._placed(old, name, fraction)
                 if placed is None:
                     continue
@@ -140,7 +142,7 @@ class RescueSearch:
                     counts[-1 - choice] -= 1
                     there = [*counted, kinds[-1 - choice]]
                 rest = [vm for index, vm in enumerate(vms) if index != choice]
-                self._search(others, [*rest, placed], counts, there, ready_s, paid_s, best)
+                self._search(others, [*rest, placed], counts, there, at_s, best)
 
     def _placed(self, vm: Vm, name: str, fraction: Fraction) -> Vm | None:
         """Put a task on a VM, not before any other; None if it cannot run there or ends late."""
@@ -200,6 +202,7 @@ def tiny_plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument]:
             "name": name,
             "vcpus": draw(st.integers(1, 2)),
             "memory_mb": draw(st.sampled_from([8, 10])),
+            "setup_s": draw(st.sampled_from([0, 0, 1, 3])),
             "offers": {
                 "spot": {"price_usd_per_hour": draw(st.sampled_from([1.8, 3.6, 7.2])), "limit": 2},
                 "on-demand": {
@@ -235,7 +238,7 @@ def tiny_plans(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument]:
         seconds = task["runtime_s"][vm.type]
         if rules is not None and vm.market == "spot":
             seconds = math.ceil(seconds + (math.ceil(seconds * rules[0] / rules[1]) - 1) * rules[1])
-        start_s = ends.get((vm.id, core), boot_s) + draw(st.sampled_from([0, 0, 0, 3]))
+        start_s = ends.get((vm.id, core), boot_s + kind["setup_s"]) + draw(st.sampled_from([0, 0, 0, 3]))
         ends[vm.id, core] = start_s + seconds
         placed.append(PlacedTask(id=task["id"], vm=vm.id, core=core, start_s=start_s, end_s=start_s + seconds))
     last_s = max(ends.values())
@@ -275,10 +278,11 @@ def tiny_rests(draw: st.DrawFn) -> tuple[Instance, ScheduleDocument]:
         running = [
             {"task": task.id, "core": task.core, "start_s": task.start_s - now_s}
             for task in here
-            if task.start_s <= now_s and now_s >= instance.boot_overhead_s
+            if task.start_s <= now_s
         ]
         machine: dict[str, Any] = {"id": vm.id, "type": vm.type, "market": vm.market, "running": running}
-        machine["ready_s"] = max(instance.boot_overhead_s - now_s, 0)
+        setup_s = next(kind.setup_s for kind in instance.vm_types if kind.name == vm.type)
+        machine["ready_s"] = max(instance.boot_overhead_s + setup_s - now_s, 0)
         machine["paid_until_s"] = draw(st.sampled_from([0, 0, 1, 4, 9]))
         machine["open"] = len(running) < len(here) or draw(st.booleans())
         machine["price_usd_per_hour"] = draw(st.sampled_from([None, 0.9, 0, 9.9]))

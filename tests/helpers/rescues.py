@@ -28,14 +28,15 @@ from .tiny_instances import tiny_instance
 _NEVER = 10**12
 
 
-def random_plan(seed: int, **fields: object) -> Schedule:
+def random_plan(seed: int, *, setups: bool = False, **fields: object) -> Schedule:
     """Return a plan of 1 to 5 tasks on random VMs, and a deadline that leaves time for a rescue, or nearly.
 
-    Fields of the instance may be given.
+    Fields of the instance may be given; with ``setups``, VMs of some types are set up after the boot.
     """
     rng = random.Random(f"plan {seed}")
     while True:
-        tiny = tiny_instance(rng.randrange(10**9), burstable=rng.random() < 0.2, memory=rng.random() < 0.4)
+        kinds = {"burstable": rng.random() < 0.2, "memory": rng.random() < 0.4, "setups": setups}
+        tiny = tiny_instance(rng.randrange(10**9), **kinds)
         document = tiny.to_document()
         document |= {"deadline_s": 1000, "d_spot_s": 1000, "migration_overhead_s": rng.choice([0, 0, 1, 4])}
         document["markets"] = ["spot", "on-demand"] if rng.random() < 0.7 else ["spot"]
@@ -84,13 +85,14 @@ def carried_on(plan: Schedule, state: State, remaining: Instance | None = None) 
     )
 
 
-def random_rest(seed: int) -> Schedule:
+def random_rest(seed: int, *, setups: bool = False) -> Schedule:
     """Return the rest of a random plan from some second on, with machines of every kind.
 
     Some are paid already, or take no more tasks; some are not used by the plan, or have prices of their own; of some
     tasks a part is saved.
     """
-    plan, rng, prices = random_plan(seed), random.Random(f"rest {seed}"), random.Random(f"prices {seed}")
+    plan = random_plan(seed, setups=setups)
+    rng, prices = random.Random(f"rest {seed}"), random.Random(f"prices {seed}")
     plan = replace(plan, vm_ids=tuple(f"vm {number}" for number in range(len(plan.vm_offer))))
     boot_s = plan.instance.boot_overhead_s
     state = State.planned(plan, rng.choice([0, boot_s, *(rng.randrange(plan.makespan_s) for _ in range(6))]))
@@ -181,6 +183,11 @@ def left_of_lost(schedule: Schedule, types: tuple[str, ...], at_s: int) -> dict[
     return lost
 
 
+def takeover_s(instance: Instance, offer: RentalOffer) -> int:
+    """Return the seconds from a loss until a VM of an offer runs a task that is moved to it."""
+    return max(instance.boot_overhead_s + offer.vm_type.setup_s, instance.migration_overhead_s)
+
+
 def left_s(instance: Instance, task: int, fraction: float, offer: RentalOffer) -> int:
     """Return the seconds that are left of a task on an on-demand VM; very many if it cannot run there."""
     runtime_s = int(instance.offer_runtime_s[instance.task_group[task], offer.index])
@@ -193,7 +200,6 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
     lost = left_of_lost(schedule, types, at_s)
     if sorted(rescue.task.tolist()) != sorted(lost):
         yield f"moves tasks {rescue.task.tolist()}, lost are {sorted(lost)}"
-    overhead_s = max(instance.boot_overhead_s, instance.migration_overhead_s)
     plan_vms = dict(zip(schedule.vm_ids, range(len(schedule.vm_ids)), strict=True))
     plan_offers = _offers(schedule)
     alive = [vm for vm in plan_vms.values() if schedule.vm_end_s[vm] > at_s]
@@ -217,11 +223,12 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
         if not vm.new and any(machine.id == vm.id and not machine.open for machine in instance.machines):
             yield f"{vm.id} takes no more tasks"
         last_s = max(int(rescue.task_end_s[k]) for k in mine)
-        ready_s = at_s + instance.boot_overhead_s
+        boot_s = at_s + instance.boot_overhead_s
+        ready_s = boot_s + vm.offer.vm_type.setup_s
         if not vm.new:
-            ready_s = max(int(schedule.vm_end_s[plan_vms[vm.id]]), _paid_until_s(schedule, plan_vms[vm.id]))
+            boot_s = ready_s = max(int(schedule.vm_end_s[plan_vms[vm.id]]), _paid_until_s(schedule, plan_vms[vm.id]))
         priced = vm.offer if vm.new else plan_offers[plan_vms[vm.id]]
-        cost_usd = priced.price_usd_per_hour / 3600 * max(last_s - ready_s, 0)
+        cost_usd = priced.price_usd_per_hour / 3600 * max(last_s - boot_s, 0)
         if (vm.ready_s, vm.end_s) != (ready_s, max(last_s, ready_s)) or not math.isclose(
             vm.cost_usd, cost_usd, abs_tol=1e-12
         ):
@@ -239,7 +246,7 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
             task, start_s, end_s = int(rescue.task[k]), int(rescue.task_start_s[k]), int(rescue.task_end_s[k])
             if end_s - start_s != left_s(instance, task, lost[task], vm.offer):
                 yield f"task {task} takes {end_s - start_s} s"
-            if start_s < at_s + overhead_s or start_s < _ready_s(schedule, vm.id):
+            if start_s < at_s + takeover_s(instance, vm.offer) or start_s < _ready_s(schedule, vm.id):
                 yield f"task {task} starts at {start_s} s"
             if end_s > instance.deadline_s:
                 yield f"task {task} ends at {end_s} s"
@@ -266,7 +273,9 @@ def _ready_s(schedule: Schedule, name: str) -> int:
 def _paid_until_s(schedule: Schedule, vm: int) -> int:
     for machine in schedule.instance.machines:
         if machine.id == schedule.vm_ids[vm]:
-            return max(machine.paid_until_s, machine.ready_s)
+            begins = (machine.launching or machine.ready_s > 0) and machine.paid_until_s <= machine.ready_s
+            setup_s = _offers(schedule)[vm].vm_type.setup_s if begins else 0
+            return max(machine.paid_until_s, machine.ready_s) - setup_s
     return schedule.instance.boot_overhead_s
 
 
@@ -284,7 +293,6 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
     """Try all ways to do what is lost at a second on demand: every order, on every VM."""
     instance = schedule.instance
     lost = left_of_lost(schedule, types, at_s)
-    ready_s = at_s + max(instance.boot_overhead_s, instance.migration_overhead_s)
     on_demand = [offer for offer in instance.offers if offer.market == "on-demand" and offer.listed_as is None]
     room = {offer: offer.vm_type.offers["on-demand"].limit for offer in on_demand}
     quotas, counted = Quotas(instance), list[Kind]()
@@ -304,7 +312,7 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
             # The kernel waits for all of a VM whose memory may bind.
             if not instance.memory_never_binds[offer.type_index]:
                 ends = [int(schedule.vm_end_s[vm])]
-            cores.append(max([ready_s, _ready_s(schedule, schedule.vm_ids[vm]), *ends]))
+            cores.append(max([at_s + takeover_s(instance, offer), _ready_s(schedule, schedule.vm_ids[vm]), *ends]))
         vms.append((offer, tuple(cores), ()))
 
     def search(
@@ -338,6 +346,7 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
             for offer in on_demand:
                 more = [*counted, (offer.vm_type.name, "on-demand")]
                 if room[offer] > 0 and quotas.allow(more, more[-1]) and not offer.burstable:
+                    ready_s = at_s + takeover_s(instance, offer)
                     new = (offer, (ready_s,) * offer.vcpus, ())
                     seconds = left_s(instance, task, lost[task], offer)
                     if ready_s + seconds > instance.deadline_s:

@@ -51,7 +51,7 @@ class Survivors(NamedTuple):
     certified: Schedule | None
 
 
-def surviving_bag(seed: int, family: str) -> Instance:
+def surviving_bag(seed: int, family: str, setups: bool = False) -> Instance:
     """Draw a bag of 1 to 4 tasks with hardly more time than it takes to lose a VM and do all again.
 
     Parameters
@@ -60,14 +60,19 @@ def surviving_bag(seed: int, family: str) -> Instance:
         Same seed, same bag.
     family : str
         One of tiny instances, with more time; or ``minutes``: tasks of minutes with both markets.
+    setups : bool
+        Whether VMs of some types are set up after the boot.
     """
     rng = random.Random(f"surviving {family} {seed}")
     goal = {"goal": rng.choice(["cheapest", "cheapest", "balanced", "fastest"])}
     while family == "minutes":
         with suppress(InputError):  # a task that ends nowhere in time: draw again
-            return Instance.from_document(_minutes(rng) | {"objective": goal}, "tiny")
+            document = _minutes(rng) | {"objective": goal}
+            for vm_type in document["vm_types"] if setups else ():
+                vm_type["setup_s"] = rng.choice([0, 20, 60])
+            return Instance.from_document(document, "tiny")
     while True:
-        document = tiny_instance(rng.randrange(10**9), **FAMILIES[family]).to_document()
+        document = tiny_instance(rng.randrange(10**9), setups=setups, **FAMILIES[family]).to_document()
         offers = [offer for vm_type in document["vm_types"] for offer in vm_type["offers"]]
         tasks = sum(task.get("count", 1) for task in document["tasks"])
         both = {*offers} == {"spot", "on-demand"} and "markets" not in document
@@ -182,7 +187,7 @@ def survivors(instance: Instance, level: SurvivalLevel) -> Survivors | None:
     price = instance.offer_price_usd_per_s
 
     def value(plan: Sequence[_VmPlan]) -> float:
-        cost = sum(price[vm.offer] * vm.end_s for vm in plan)
+        cost = sum(price[vm.offer] * (vm.end_s - instance.boot_overhead_s) for vm in plan)
         return float(cost_weight * cost + time_weight * max(vm.end_s for vm in plan))
 
     best: Schedule | None = None
@@ -242,7 +247,8 @@ def _vm_plans(instance: Instance, offer: int, tasks: Sequence[int]) -> Iterator[
             seconds, need = int(instance.duration_s[group, offer, mode]), int(instance.memory_kb[group])
             if seconds >= NEVER or need > rented.memory_kb:
                 break
-            core, start = _earliest(placed, rented.vcpus, rented.memory_kb - need, seconds, instance.boot_overhead_s)
+            ready_s = instance.boot_overhead_s + rented.vm_type.setup_s
+            core, start = _earliest(placed, rented.vcpus, rented.memory_kb - need, seconds, ready_s)
             placed.append((task, core, start, start + seconds, need))
         else:
             end_s = max(end for _, _, _, end, _ in placed)

@@ -69,6 +69,13 @@ LAST_SECONDS = {
         99 * SPOT + 110 * ON_DEMAND,
         119,
     ),
+    "after the setup, paid from the boot on": (
+        bag(boot_overhead_s=20, migration_overhead_s=30, vm_types=[vm_type("a", setup_s=15)]),
+        plan("a spot 35 135"),
+        134 + 35 + 100,
+        114 * SPOT + 115 * ON_DEMAND,
+        134,
+    ),
     # A checkpoint of 10 s after each 40 s of work: they are there at 50 s and at 100 s.
     "from its checkpoints": (
         bag(checkpoint={"overhead_fraction": 0.25, "dump_base_s": 10}),

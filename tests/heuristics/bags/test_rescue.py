@@ -205,6 +205,12 @@ def test_orders_of_thousands_of_plans_from_a_state_keep_what_runs(how_many: int)
     keep_what_runs(range(60, 60 + how_many))
 
 
+def demand_bill(plan: Schedule, stated_usd: float, usd: float, seed: int) -> None:
+    """Demand that a bill is right; of VMs that are lost while they are set up, the whole setup may be counted."""
+    assert usd <= stated_usd * (1 + 1e-9), seed
+    assert plan.instance.has_setups or usd == pytest.approx(stated_usd, rel=1e-9), seed
+
+
 def judge_plan(plan: Schedule, seed: int) -> None:
     """Compare a plan's certificates with brute force over all moments."""
     for level in ("one-type", "blackout"):
@@ -225,13 +231,13 @@ def judge_plan(plan: Schedule, seed: int) -> None:
                     assert rescue is not None
                     assert list(faults(plan, types, at_s, rescue)) == [], (seed, types, at_s)
                     worst_usd = max(worst_usd, cost_of_loss_usd(plan, types, at_s, rescue.cost_usd))
-            assert worst_usd == pytest.approx(certificate.worst_cost_usd, rel=1e-9), seed
+            demand_bill(plan, certificate.worst_cost_usd, worst_usd, seed)
             if certificate.rescue is not None:
                 assert certificate.worst_at_s is not None
                 worst = certificate.rescue
                 assert list(faults(plan, worst.types, worst.at_s, worst)) == [], seed
                 usd = cost_of_loss_usd(plan, worst.types, worst.at_s, worst.cost_usd)
-                assert usd == pytest.approx(certificate.worst_cost_usd, rel=1e-9), seed
+                demand_bill(plan, certificate.worst_cost_usd, usd, seed)
         elif certificate.verdict == "does-not-survive":
             assert certificate.worst_at_s is not None
             assert not can_be_rescued(plan, certificate.worst_types, certificate.worst_at_s), seed
@@ -240,17 +246,18 @@ def judge_plan(plan: Schedule, seed: int) -> None:
 def test_certificates_agree_with_brute_force() -> None:
     for seed in range(10):
         judge_plan(random_plan(seed), seed)
+        judge_plan(random_plan(seed, setups=True), seed)
 
 
 def test_certificates_of_plans_from_a_state_agree_with_brute_force() -> None:
     for seed in range(15):
-        judge_plan(random_rest(seed), seed)
+        judge_plan(random_rest(seed, setups=seed % 3 == 0), seed)
 
 
 @soak(sample=150, whole=10_000)
 def test_certificates_of_plans_from_a_state_agree_with_brute_force_on_thousands(how_many: int) -> None:
     for seed in range(15, 15 + how_many):
-        judge_plan(random_rest(seed), seed)
+        judge_plan(random_rest(seed, setups=seed % 3 == 0), seed)
 
 
 @pytest.mark.parametrize("how_many", [5, pytest.param(100, marks=pytest.mark.slow)])
@@ -319,7 +326,7 @@ def test_what_is_paid_for_already_is_not_paid_again_by_a_rescue() -> None:
 @soak(sample=100, whole=6000)
 def test_certificates_agree_with_brute_force_on_thousands(how_many: int) -> None:
     for seed in range(10, 10 + how_many):
-        judge_plan(random_plan(seed), seed)
+        judge_plan(random_plan(seed, setups=seed % 3 == 0), seed)
 
 
 def test_hardly_any_verdict_of_a_tiny_plan_stays_open() -> None:
@@ -333,7 +340,7 @@ def test_a_rescue_serves_other_moments_by_waiting_or_later(how_many: int, monkey
     monkeypatch.setattr(rescue_module, "_REFINING", -1)
     monkeypatch.setattr(rescue_module._Rescuer, "_at_once", lambda *given: None)
     for seed in range(how_many):
-        plan = random_rest(seed) if seed % 2 else random_plan(seed)
+        plan = (random_rest if seed % 2 else random_plan)(seed, setups=seed % 3 == 0)
         for level in ("one-type", "blackout"):
             certificate = certify(plan, level)  # type: ignore[arg-type]
             if not certificate.survives:
@@ -375,7 +382,7 @@ def test_a_job_that_is_saved_every_second_is_refined_so_often_and_no_more(monkey
 @pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 1000), marks=pytest.mark.slow)], ids=str)
 def test_the_compiled_loop_finds_what_plain_python_finds(seeds: range) -> None:
     for seed in seeds:
-        demand_the_same_rescues(random_rest(seed) if seed % 2 else random_plan(seed))
+        demand_the_same_rescues((random_rest if seed % 2 else random_plan)(seed, setups=seed % 3 == 0))
 
 
 @pytest.mark.slow

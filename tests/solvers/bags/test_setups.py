@@ -14,7 +14,6 @@ from spotbag.audits.bags.plan import check
 from spotbag.bounds.bags.lower_bounds import lower_bounds
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances.bags.timeline import QUIET, Timeline
 from spotbag.instances.clouds import PAPERS, cloud_of
 from spotbag.instances.instance import Instance
@@ -135,17 +134,31 @@ def test_a_vm_is_billed_while_it_is_set_up(method: str, takes: bool) -> None:
 
 
 def test_who_does_not_know_setups_says_so() -> None:
-    found = solve(two_types().replace(survive=None))
+    found = solve(two_types())
     assert found.schedule is not None
-    assert any(
-        "VM types have a setup_s: it was not looked at what the plan survives" in text for text in found.warnings
-    )
-    with pytest.raises(InputError, match="a certificate of survival does not know"):
-        solve(two_types(), survive="one-type")
-    with pytest.raises(InputError, match="a certificate of survival does not know"):
-        certify(found.schedule, "one-type")
     with pytest.raises(InputError, match="a live policy does not know"):
         LivePolicy.begin(found.schedule, "hads")
+
+
+@pytest.mark.parametrize("level", ["one-type", "blackout", "each"])
+def test_what_is_lost_is_done_on_a_vm_that_is_set_up_first(level: Any) -> None:
+    """Lost at 99 s, it is done again from 139 s to 199 s: 89 s of spot are billed, and 90 s at thrice the price."""
+    for deadline_s, market in ((199, "spot"), (198, "on-demand")):
+        document = two_types().to_document() | {"deadline_s": deadline_s, "survive": level}
+        document["tasks"][0]["runtime_s"].pop("a")
+        document.pop("d_spot_s")
+        problem = Instance.from_document(document, "day")
+        found = solve(problem)
+        assert found.status == "optimal" or level == "each"
+        assert found.schedule is not None
+        assert found.schedule.vm_counts() == {f"b {market}": 1}
+        assert found.survival is not None
+        report = check(found.instance, found.schedule.to_document("by hand", found.survival), survive=level)
+        assert report.survival is not None
+        assert (report.survival.verdict, report.notes) == ("survives", ())
+        if level != "each":  # its bill is a bound
+            usd = pytest.approx(0.27 + 0.089 * (market == "spot"))
+            assert (found.survival.worst_cost_usd, report.survival.worst_cost_usd) == (usd, usd)
 
 
 def test_a_front_knows_setups() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spotbag.instances.entries import SurvivalLevel
+from spotbag.instances.instance import Instance
 from tests.helpers.soaks import soak, some
 from tests.helpers.surviving_plans import EXACT, surviving_bag, wrong_survival_answers
 from tests.helpers.tiny_instances import FAMILIES
@@ -14,10 +15,19 @@ def _level(seed: int) -> SurvivalLevel:
     return "one-type" if seed % 2 == 0 else "blackout"
 
 
+def _bag(seed: int, family: str) -> Instance:
+    return surviving_bag(seed, family, setups=seed % 3 == 1)
+
+
 @pytest.mark.parametrize("family", [*FAMILIES, "minutes"])
 @pytest.mark.parametrize("seed", some([*range(3, 12)], fast=1))
 def test_no_answer_about_plans_that_survive_is_wrong(family: str, seed: int) -> None:
-    assert list(wrong_survival_answers(surviving_bag(seed, family), _level(seed))) == []
+    assert list(wrong_survival_answers(_bag(seed, family), _level(seed))) == []
+
+
+@pytest.mark.parametrize("family", ["markets", "minutes"])
+def test_no_answer_about_plans_that_survive_with_setups_is_wrong(family: str) -> None:
+    assert list(wrong_survival_answers(_bag(13, family), _level(13))) == []
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "minutes"])
@@ -26,7 +36,7 @@ def test_no_answer_about_thousands_of_plans_that_survive_is_wrong(family: str, h
     faults = {
         seed: found
         for seed in range(1000, 1000 + how_many)
-        if (found := list(wrong_survival_answers(surviving_bag(seed, family), _level(seed))))
+        if (found := list(wrong_survival_answers(_bag(seed, family), _level(seed))))
     }
     assert faults == {}
 
@@ -37,6 +47,6 @@ def test_no_proof_about_hundreds_of_plans_that_survive_is_wrong(family: str, how
     faults = {
         seed: found
         for seed in range(5000, 5000 + how_many)
-        if (found := list(wrong_survival_answers(surviving_bag(seed, family), _level(seed), EXACT)))
+        if (found := list(wrong_survival_answers(_bag(seed, family), _level(seed), EXACT)))
     }
     assert faults == {}
