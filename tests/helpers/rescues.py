@@ -35,8 +35,8 @@ def random_plan(seed: int, *, setups: bool = False, **fields: object) -> Schedul
     """
     rng = random.Random(f"plan {seed}")
     while True:
-        kinds = {"burstable": rng.random() < 0.2, "memory": rng.random() < 0.4, "setups": setups}
-        tiny = tiny_instance(rng.randrange(10**9), **kinds)
+        drawn, burstable, memory = rng.randrange(10**9), rng.random() < 0.2, rng.random() < 0.4
+        tiny = tiny_instance(drawn, burstable=burstable, memory=memory, setups=setups)
         document = tiny.to_document()
         document |= {"deadline_s": 1000, "d_spot_s": 1000, "migration_overhead_s": rng.choice([0, 0, 1, 4])}
         document["markets"] = ["spot", "on-demand"] if rng.random() < 0.7 else ["spot"]
