@@ -110,8 +110,8 @@ def _first_to_leave_time(
     with within(share_of_time(BUDGET.most)):
         question, start, look_s = _with_enough_time(search, question, start)
         # Where a plan may not survive though its tasks end early enough, that is found out while others can be made.
-        risky = question.rescue_time is not None or not memory_is_free(question)
-        early = _that_end_early(search, question) if risky and search.best is None else None
+        risky = not _leaves_enough(question) or search.best is None
+        early = _that_end_early(search, question) if search.best is None else None
         simple, left_s = search.best, seconds_left()
         of_it = BUDGET.half if early is not None else BUDGET.risky if risky else 1.0
         with within(None if left_s is None else of_it * max(left_s - look_s, BUDGET.most * left_s / 2)):
@@ -145,6 +145,11 @@ def _first_to_leave_time(
     return FirstStage(question, attempt, took_s, True, without_usd, without.bound)
 
 
+def _leaves_enough(question: RescuableInstance) -> bool:
+    """True if no moment is known at which on-demand VMs lack the time, or the memory, for what may be lost."""
+    return question.rescue_time is None and memory_is_free(question)
+
+
 def _rescuable_instance(instance: Instance, level: SurvivalLevel) -> RescuableInstance:
     return RescuableInstance.of(instance, LOST_AT_ONCE.get(level, "market"))
 
@@ -161,7 +166,7 @@ def _leaving_time(question: RescuableInstance, plan: Schedule | None) -> Schedul
 def _with_enough_time(
     search: _Search, question: RescuableInstance, start: Schedule | None
 ) -> tuple[RescuableInstance, Schedule | None, float]:
-    """Look at a simple plan where the time on demand, or that to look at all of it, may be short.
+    """Look at a simple plan: the time on demand, or that to look at all of it, may be short.
 
     Returns
     -------
@@ -172,8 +177,6 @@ def _with_enough_time(
     look_s : float
         Seconds to find out what a plan survives.
     """
-    if question.rescue_time is None and memory_is_free(question):
-        return question, start, 0.0
     proven_s = makespan_lower_bound_s(question)  # the bound that knows the budget takes seconds of a large bag
     limit_s = share_of_time(BUDGET.half)
     with suppress(LimitReached), overtime(math.inf if search.best is None and not stopped() else 0.0):
@@ -189,6 +192,8 @@ def _with_enough_time(
             watch = Stopwatch()
             if search.take(of_bag(question), plan):
                 look_s = watch.seconds()
+                if _leaves_enough(question):
+                    return question, start, look_s
                 if start is not None and start.objective < plan.objective:
                     return asked, plan_of(asked, start), look_s
                 return asked, plan, look_s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
 from spotbag.heuristics.bags.rescue import certify
+from spotbag.instances.bags.csv_tasks import read_tasks
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.schedules.plan_text import LOSSES
@@ -148,6 +150,21 @@ def test_where_many_spot_cores_end_at_once_a_plan_that_ends_earlier_is_chosen() 
     result = quickly(instance, survive="one-type")
     assert result.gap is not None
     assert result.gap <= 0.02
+
+
+@pytest.mark.slow
+def test_where_no_simple_plan_survives_though_it_leaves_time_earlier_ends_are_tried() -> None:
+    """For 46 spot cores to the end, 60 on demand cannot take over; more cores cost the same, and end earlier."""
+    examples = Path(__file__).parents[3] / "examples"
+    one_type, blackout = (
+        solve(read_tasks(examples / "tasks.csv", 5400), survive=level, iterations=100_000, seed=1)
+        for level in ("one-type", "blackout")
+    )
+    assert blackout.survival is not None
+    assert blackout.survival.verdict == "survives"
+    assert one_type.objective is not None
+    assert blackout.objective is not None
+    assert blackout.objective < 1.05 * one_type.objective
 
 
 def test_a_plan_from_a_state_is_chosen_that_survives() -> None:
