@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray, read_only
-from .entries import BASELINE, FULL_SPEED, NEVER, RentalOffer
+from .entries import BASELINE, FULL_SPEED, NEVER, RentalOffer, due_s
 from .group_limits import limits_of, most_within
 from .instance import Instance, RescueTime
 
@@ -81,7 +81,9 @@ class RescuableInstance(Instance):
         The worst moments are its last second, and the last one before its first checkpoint or before its last one is
         complete: from one checkpoint to the next, what is left falls as evenly as time goes by.
         """
-        begin_s = self.rescued_by_s + 1
+        begin_s: IntArray | int = self.rescued_by_s + 1
+        if self.has_dates:
+            begin_s = np.array([due_s(task, self.rescued_by_s) + 1 for task in self.task_rows], dtype=np.int64)
         count = self.checkpoint_count[:, offer.type_index]
         latest: IntArray = begin_s - self._redone_after_s(offer.type_index, count)
         speed = 1.0 if offer.vm_type.burstable is None else offer.vm_type.burstable.baseline_fraction

@@ -49,8 +49,8 @@ def longest_first_order(schedule: Schedule) -> Schedule:
 
     What would take longest on demand comes first: by the argument of the earliest due date, if any order lets every
     task be done again after it is lost just before its end, this one does. Cores end when they did, so that the plan
-    costs and takes the same. Where memory may bind, on burstable VMs, and on cores with gaps, nothing is changed; nor
-    are tasks that run already.
+    costs and takes the same. Where memory may bind or tasks have dates, on burstable VMs, and on cores with gaps,
+    nothing is changed; nor are tasks that run already.
     """
     base_s = core_base_s(schedule)
     rows, core = _movable(schedule, base_s)
@@ -89,6 +89,7 @@ def _movable(schedule: Schedule, base_s: IntArray) -> tuple[IntArray, IntArray]:
     free &= ~instance.offer_is_burstable[schedule.vm_offer]
     movable = free[schedule.task_vm]
     movable[instance.running.task] = False
+    movable &= not instance.has_dates
     rows = np.flatnonzero(movable)
     core = first_core(schedule)[schedule.task_vm[rows]] + schedule.task_core[rows]
     busy = np.bincount(core, weights=schedule.task_duration_s[rows], minlength=len(base_s))

@@ -57,11 +57,6 @@ def require_no_setups(instance: Instance, what: str, way_out: str = "") -> None:
         raise input_error(instance.name, rule + (way_out or "leave these out for it"))
 
 
-def require_known_to_rescues(instance: Instance) -> None:
-    """Refuse an instance with dates of tasks: no certificate knows them."""
-    require_no_dates(instance, "a certificate of survival", "with survive none (--survive none), plans know them")
-
-
 def time_zero_s(instance: Instance) -> int:
     """Return the second from which searches and models count: new VMs have booted; the first if there are machines."""
     return 0 if instance.machines else instance.boot_overhead_s

@@ -175,9 +175,6 @@ def _with_survival(
     report: CheckReport, instance: Instance, columns: ScheduleColumns, level: SurvivalLevel
 ) -> CheckReport:
     """Judge survival as well, of a plan that can be carried out."""
-    if instance.has_dates:
-        survival = Survival(level=level, verdict="not-shown", reason="tasks have dates, which rescues do not know")
-        return replace(report, survival=survival)
     from .survival import Judge
     from .survival_claims import doubts, false_claims
 

@@ -288,7 +288,7 @@ def beyond_rescue(losses: Losses, types: tuple[str, ...], at_s: int, by_s: int) 
         takeover_s, left_s = min(
             ((losses.types[kind].takeover_s, lost.left_s[number][kind]) for kind in can), key=lambda both: sum(both)
         )
-        remain_s = by_s - at_s - takeover_s
+        remain_s = by_s - lost.early_s[number] - max(at_s + takeover_s, lost.release_s[number])
         remains = f"{remain_s:,} s remain" if remain_s > 0 else "no time remains"
         return f"task {name!r} has at least {left_s:,} s left, and {remains} for it"
     window_s = by_s - at_s - min(losses.types[kind].takeover_s for kind in from_s)
@@ -349,5 +349,6 @@ def _task_without_place(lost: Lost, from_s: Mapping[int, int], by_s: int) -> int
     if not from_s:
         return 0
     left_s = np.array(lost.left_s, dtype=np.int64)[:, list(from_s)]
-    late = np.flatnonzero((left_s > by_s - np.array(list(from_s.values()))).all(axis=1))
+    start_s = np.maximum(np.array(list(from_s.values())), np.array(lost.release_s, dtype=np.int64)[:, None])
+    late = np.flatnonzero((start_s + left_s + np.array(lost.early_s, dtype=np.int64)[:, None] > by_s).all(axis=1))
     return int(late[0]) if len(late) else -1

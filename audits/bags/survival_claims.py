@@ -335,12 +335,20 @@ class _Stored:
             yield Violation(rule, vm.id, over, unit, message)
 
     def _deadline(self) -> Iterator[Violation]:
-        deadline_s = self.losses.instance.deadline_s
+        losses = self.losses
+        row_of = {name: row for row, name in enumerate(losses.plan.task_ids)}
         for task in self.rescue.tasks:
-            late_s = task.end_s - deadline_s
+            if task.id not in row_of:
+                continue
+            row = row_of[task.id]
+            late_s = task.end_s + int(losses.early_s[row]) - losses.instance.deadline_s
             if late_s > 0:
                 message = f"task {task.id!r} of the rescue ends at {task.end_s:,} s, {late_s:,} s after the deadline"
                 yield Violation("rescue-deadline", task.id, late_s, "s", message)
+            early_s = int(losses.release_s[row]) - task.start_s
+            if early_s > 0:
+                message = f"task {task.id!r} of the rescue starts at {task.start_s:,} s, {early_s:,} s too early"
+                yield Violation("rescue-time", task.id, early_s, "s", message)
 
     def _costs(self) -> Iterator[Violation]:
         losses, rescue = self.losses, self.rescue

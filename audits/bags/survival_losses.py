@@ -112,7 +112,7 @@ class AvailableVms:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Lost tasks, those with most work left first.
+    """Lost tasks, those that must start first on demand to end in time first.
 
     Attributes
     ----------
@@ -122,11 +122,19 @@ class Lost:
         What is left of each on each rescue type; `NEVER_S` where it cannot run.
     needs : list of Share, shape (n_lost,)
         How much each needs of what tasks on a VM share.
+    release_s, early_s : list of int, shape (n_lost,)
+        When each may start, and by how much its deadline is earlier than that of the bag.
     """
 
     rows: list[int]
     left_s: list[list[int]]
     needs: list[Share]
+    release_s: list[int]
+    early_s: list[int]
+
+    def end_s(self, number: int, kind: int, from_s: int) -> int:
+        """End of a task on a VM of some type that has time for it from a moment on."""
+        return max(from_s, self.release_s[number]) + self.left_s[number][kind]
 
 
 class Losses:
@@ -146,6 +154,9 @@ class Losses:
         Number of each VM that may take over to the times from which on its slots have no task of the plan, ascending.
     closed : frozenset of int
         VMs that take no more tasks than those of the plan.
+    dated, release_s, early_s : bool and array of int
+        Whether tasks have dates; when the task of each row may start, and by how much its deadline is earlier than
+        that of the bag.
     stays : array of bool
         Rows of tasks that may not be on demand.
     slots : Slots
@@ -159,6 +170,11 @@ class Losses:
         self.slots = slots_of(set(bag.cores[:-1].tolist()))
         of_slots = bag.cores // self.slots.cores if self.slots.shared else np.zeros_like(bag.cores)
         self.need = np.array([bag.need_kb, of_slots])[:, self.entry]
+        self.dated = bag.dates_s is not None
+        self.release_s = self.early_s = np.zeros(len(self.entry), dtype=np.int64)
+        if bag.dates_s is not None:
+            self.release_s, due_s = bag.dates_s[:, self.entry]
+            self.early_s = np.maximum(instance.deadline_s - due_s, 0)
         self.vm_end_s = np.zeros(len(plan.vms), dtype=np.int64)
         np.maximum.at(self.vm_end_s, plan.task_vm, plan.task_end_s)
         machines = {machine.id: machine for machine in instance.machines}
@@ -312,10 +328,11 @@ class Losses:
             for place in np.flatnonzero(plan.task_start_s[rows] < at_s).tolist():
                 left[place] = self.left_s(int(rows[place]), at_s)
         least = left.min(axis=1) if left.shape[1] else np.full(len(rows), NEVER_S)
-        order = np.lexsort((rows, -least))
-        return Lost(
-            rows[order].tolist(), left[order].tolist(), [Share(*need) for need in self.need[:, rows[order]].T.tolist()]
-        )
+        order = np.lexsort((rows, -least - self.early_s[rows]))
+        rows = rows[order]
+        needs = [Share(*need) for need in self.need[:, rows].T.tolist()]
+        dates = self.release_s[rows].tolist(), self.early_s[rows].tolist()
+        return Lost(rows.tolist(), left[order].tolist(), needs, *dates)
 
     # ------------------------------------------------------------------------------------------------ where it is done
 

@@ -108,7 +108,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
     may_open = [fleet.may_be_had({kind: 1}) for kind in kinds]
     # Greedy: a rescue that is found proves survival, and one that is missed proves nothing. So speed matters more.
     for number, (left_s, need) in enumerate(zip(lost.left_s, lost.needs, strict=True)):
-        best_end, best_kind, best = by_s + 1, -1, 0
+        best_end, best_kind, best = by_s - lost.early_s[number] + 1, -1, 0
         for kind in kinds:
             seconds = left_s[kind]
             if seconds >= NEVER_S:
@@ -123,8 +123,8 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
                 at, start_s = _roomiest(heaps[kind], need)
             else:
                 start_s = heaps[kind][0][0]
-            if start_s + seconds < best_end:
-                best_end, best_kind, best = start_s + seconds, kind, at
+            if lost.end_s(number, kind, start_s) < best_end:
+                best_end, best_kind, best = lost.end_s(number, kind, start_s), kind, at
         if best_kind < 0:
             return None
         if best < 0:
@@ -224,10 +224,11 @@ class _Waiting:
         """Tasks, what is left of them as negative numbers, and for those that are taken a position to go on from."""
         found = self.lists[kind]
         if found is None:
-            left_s, taken = self.lost.left_s, self.taken
+            left_s, early_s, taken = self.lost.left_s, self.lost.early_s, self.taken
             able = [number for number, row in enumerate(left_s) if row[kind] < NEVER_S and not taken[number]]
-            able.sort(key=lambda number: -left_s[number][kind])
-            found = able, [-left_s[number][kind] for number in able], list(range(1, len(able) + 1))
+            able.sort(key=lambda number: -left_s[number][kind] - early_s[number])
+            negative_s = [-left_s[number][kind] - early_s[number] for number in able]
+            found = able, negative_s, list(range(1, len(able) + 1))
             self.lists[kind] = found
         return found
 
@@ -251,17 +252,24 @@ class _Waiting:
             at = self._from(place.type, bisect_left(negative_s, start_s - by_s)) if start_s < by_s else len(tasks)
             first = chosen = at
             for _ in range(_TASKS_LOOKED_AT):
-                if chosen == len(tasks) or needs[tasks[chosen]].within(room_left):
+                if chosen == len(tasks):
+                    break
+                task = tasks[chosen]
+                in_time = self.lost.end_s(task, place.type, start_s) + self.lost.early_s[task] <= by_s
+                if in_time and needs[task].within(room_left):
                     break
                 chosen = self._from(place.type, chosen + 1)
             else:
                 chosen = len(tasks)
             if chosen == len(tasks) and first < chosen:  # none may start at once: the first of them, later
                 chosen, start_s = first, place.start_s(needs[tasks[first]])
-            if chosen == len(tasks) or start_s - negative_s[chosen] > by_s:
-                break  # on a core that is free later, no more would end in time
+            if chosen == len(tasks):
+                break
             task = tasks[chosen]
-            place.take(task, start_s, start_s - negative_s[chosen], needs[task])
+            end_s = self.lost.end_s(task, place.type, start_s)
+            if end_s + self.lost.early_s[task] > by_s:
+                break  # on a core that is free later, no more would end in time
+            place.take(task, end_s - self.lost.left_s[task][place.type], end_s, needs[task])
             self.taken[task] = 1
             self.n -= 1
         return self.n < before

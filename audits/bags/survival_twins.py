@@ -79,6 +79,8 @@ class Twins:
     def lack(self) -> str | None:
         """Reason against the twin rule, for spot VMs that go down one by one at any moments; None if it holds."""
         losses = self.losses
+        if losses.dated:
+            return "tasks have dates, which twins do not know"
         spot = [number for number in range(len(losses.market_type)) if losses.vm_end_s[number] > 0]
         counts = Counter(losses.market_type[number][0] for number in spot)
         for name in losses.spot_types:
@@ -129,7 +131,7 @@ class Twins:
     def usd_at(self, types: Collection[str], fleet: AvailableVms) -> Fraction | None:
         """Bill of twins if all spot VMs of some types go down at once; None if they end late, or beyond the limits."""
         losses, at_s, plan = self.losses, fleet.at_s, self.losses.plan
-        if any(name not in losses.type_number for name in types):
+        if losses.dated or any(name not in losses.type_number for name in types):
             return None
         rows = losses.rows_of(types)
         ends_s: dict[int, int] = {}

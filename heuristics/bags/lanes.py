@@ -122,7 +122,7 @@ class _Lanes(NamedTuple):
 
 
 def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Schedule | None:
-    """Plan a bag without machines; None if some task finds no place in this way.
+    """Plan a bag without machines and dates; None if some task finds no place in this way.
 
     Tasks that must end first, and of these the longest, go first, each to the cheapest lanes in which it ends early
     enough: to the first such lane, or that of a new VM. Burstable VMs run at the baseline. Where an early end is worth
@@ -136,7 +136,7 @@ def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Sched
         Its prices are what lanes cost, which tells where VMs are scarce; else those of the offers.
     """
     lanes = _lanes(instance, bound)
-    if not lanes.offers or instance.machines:
+    if not lanes.offers or instance.machines or instance.has_dates:
         return None
     deadline_s = instance.deadline_s - instance.boot_overhead_s
     best = _plan(instance, lanes, deadline_s)

@@ -24,7 +24,6 @@ from ...schedules.documents import Survival
 from ...schedules.documents import SurvivalVerdict as Verdict
 from ...schedules.plan_text import NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule
-from ...schedules.timing import require_known_to_rescues
 from .core_loads import LARGE_TASKS, MOST_PLACES
 from .rescue_questions import Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
 from .rescue_rules import DONE, FAILED, MOST_TYPES, PackedVmRow, PlaceRow
@@ -272,9 +271,10 @@ def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | N
     Returns
     -------
     Rescue or None
-        None if it is not shown that the plan survives this; a rescue of no task if nothing is lost.
+        None if it is not shown that the plan survives this, or if tasks have dates: a rescue may have to begin later
+        then, to cost no more; a rescue of no task if nothing is lost.
     """
-    return _rescuer(schedule).rescue_at(tuple(types), at_s)
+    return None if schedule.instance.has_dates else _rescuer(schedule).rescue_at(tuple(types), at_s)
 
 
 def rescue_by_twins(schedule: Schedule, vms: Iterable[int], at_s: int) -> Rescue | None:
@@ -314,7 +314,6 @@ _rescuers: WeakKeyDictionary[Schedule, _Rescuer] = WeakKeyDictionary()
 
 def _rescuer(schedule: Schedule) -> _Rescuer:
     """Return the questions about the rescues of a plan; kept as long as the plan is."""
-    require_known_to_rescues(schedule.instance)
     if schedule not in _rescuers:
         _rescuers[schedule] = _Rescuer(schedule)
     return _rescuers[schedule]
@@ -588,7 +587,7 @@ class _Rescuer:
     def _packed_by_twins(self, types: tuple[str, ...], at_s: int) -> tuple[Any, Any] | None:
         """Return the tasks that are lost at a second and their packing on twins; None if that is too many, or late."""
         regular = {offer.vm_type.name for offer in self.arrays.regular}
-        if not regular.issuperset(types):
+        if self.instance.has_dates or not regular.issuperset(types):
             return None
         lost = self._ask.lost_at(self._marked(types), at_s)
         packing, room = self._on_twins(lost, at_s), self._ask.room_at(at_s)

@@ -137,6 +137,8 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         SpotTaskRow,
         start=schedule.task_start_s[task],
         end=schedule.task_end_s[task],
+        release=instance.release_s[group],
+        due=instance.due_s[group],
         group=group,
         type_index=type_of[offer_of],
         runtime=instance.runtime_s[group, type_of[offer_of]].astype(float),
@@ -545,7 +547,6 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
     ``room`` is how many new VMs may be requested then: of each rental, and what they may weigh in each group.
     """
     takeover_s, own = plan.bag.rentals["takeover"], plan.bag.own_vms
-    left_s = plan.instance.deadline_s - at_s
     when = f"{loss_of(types)} at {at_s:,} s"
     alive = own[own["end"] > at_s]
     usable = np.zeros(len(plan.regular), dtype=bool)
@@ -555,7 +556,7 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
     if not usable.any():
         return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand, or quotas", True
     first_s = int(takeover_s[usable].min())
-    window_s = left_s - first_s
+    window_s = plan.instance.deadline_s - at_s - first_s
     rooms = [*_freed_rooms(plan, at_s, first_s)]
     for vm in alive:
         ends_s = plan.bag.core_end[vm["first_core"] :][: vm["cores"]]
@@ -568,17 +569,18 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
         rooms.append(np.full(cores, window_s))
     room_s = np.maximum(np.concatenate([np.zeros(0, dtype=np.int64), *rooms]), 0)
     seconds = np.where(usable[:, None], lost.left, NEVER).min(axis=0)
-    done_s = np.where(usable[:, None], lost.left + takeover_s[:, None], NEVER).min(axis=0)
-    longest = int(done_s.argmax())
+    dates = plan.bag.tasks[lost.task]
+    start_s = np.maximum(at_s + takeover_s[:, None], dates["release"])
+    end_s = np.where(usable[:, None], start_s + lost.left, NEVER).min(axis=0)
+    longest = int((end_s - dates["due"]).argmax())
     number = plan.spot_task[lost.task[longest]]
     task = plan.instance.task_ids[number]
     if not plan.instance.may_be_on_demand[plan.instance.task_group[number]]:
         return f"{when}: task {task!r} may not be on demand (markets), so nothing can rescue it", True
     if seconds[longest] >= NEVER:
         return f"{when}: task {task!r} can run on no regular VM that may be rented on demand then", True
-    if done_s[longest] > left_s:
-        end_s = at_s + int(done_s[longest])
-        text = f"task {task!r} takes {seconds[longest]:,} s more on demand and would end at {end_s:,} s; "
+    if end_s[longest] > dates["due"][longest]:
+        text = f"task {task!r} takes {seconds[longest]:,} s more on demand and would end at {end_s[longest]:,} s; "
         return f"{when}: {text}end spot earlier (d_spot_s), allow checkpoints, or a later deadline", True
     remedy = "raise the limits of on-demand VMs, end spot earlier (d_spot_s), or allow a later deadline"
     work = int(seconds.sum())
@@ -654,6 +656,8 @@ class Twins:
         instance = self._instance
         if not len(self.spot):
             return ""
+        if instance.has_dates:
+            return "tasks have dates, which twins do not know"
         if self._stays:
             return f"task {self._stays[0]!r} may not be on demand (markets), so nothing can rescue it"
         for vm in self.spot.tolist():

@@ -44,10 +44,15 @@ class RentalRow:
 
 @dataclass(slots=True, eq=False)
 class SpotTaskRow:
-    """A task of a spot VM: times; group; type and speed of the VM; run time; checkpoints, their interval and period."""
+    """A task of a spot VM.
+
+    Its times and dates; group; type and speed of the VM; run time; checkpoints, their interval and period.
+    """
 
     start: int = 0
     end: int = 0
+    release: int = 0
+    due: int = 0
     group: int = 0
     type_index: int = 0
     checkpoints: int = 0
@@ -299,7 +304,7 @@ def rescue_lost(r: Rows, now: int) -> bool:
     if not found:
         return False
     moment = r.moments[r.n_moments]
-    slack = r.deadline - last_end(r, QUICK)
+    slack = slack_of(r, QUICK)
     delay = min(slack, r.patience, r.until - now)
     moment.cost = 0.0
     if r.cheap:
@@ -311,7 +316,7 @@ def rescue_lost(r: Rows, now: int) -> bool:
                 cost, r.packing = filled_cost, FILLED
             if even and rescue_cost(r, EVENED, now, now + delay) < cost:
                 r.packing = EVENED
-        slack = r.deadline - last_end(r, r.packing)
+        slack = slack_of(r, r.packing)
         moment.cost = added_cost(r, r.packing, now, now + delay)
     moment.at, moment.last, moment.slack = now, now + delay, slack
     return True
@@ -364,7 +369,10 @@ def checkpoints_by(task: SpotTaskRow, elapsed_s: int) -> int:
 
 
 def list_lost(r: Rows, now: int) -> None:
-    """List the tasks that are lost if marked types go down, after the finishes and starts of that second."""
+    """List the tasks that are lost if marked types go down, after the finishes and starts of that second.
+
+    Those come first that must start first to end in time: of tasks without dates, the longest.
+    """
     r.n_lost = 0
     for number in range(len(r.tasks)):
         task = r.tasks[number]
@@ -378,7 +386,7 @@ def list_lost(r: Rows, now: int) -> None:
                 left = math.ceil(left * (1.0 - done * task.interval / task.runtime) - NOISE)
             r.left[rental][number] = left
             shortest = min(shortest, left)
-        r.keys[r.n_lost] = ((_LONGEST_S - shortest) << SHIFT) | number
+        r.keys[r.n_lost] = ((_LONGEST_S + task.due - r.deadline - shortest) << SHIFT) | number
         r.n_lost += 1
     sort_lost(r)
 
@@ -481,9 +489,10 @@ def longest_first(r: Rows, p: int, now: int, latest: int, pattern: int) -> bool:
     list_free_cores(r, p)
     for place in range(r.n_lost):
         number = r.lost[place]
-        best_end, best_rental, best_core, best_start = latest + 1, NONE, NONE, 0
+        release, due = r.tasks[number].release, r.tasks[number].due - r.deadline + latest
+        best_end, best_rental, best_core, best_start = due + 1, NONE, NONE, 0
         for rental in range(len(r.rentals)):
-            left, earliest = r.left[rental][number], now + r.rentals[rental].takeover
+            left, earliest = r.left[rental][number], max(now + r.rentals[rental].takeover, release)
             if earliest + left >= best_end:
                 continue
             if r.rentals[rental].size_kb >= 0:
@@ -491,7 +500,7 @@ def longest_first(r: Rows, p: int, now: int, latest: int, pattern: int) -> bool:
                 if core >= 0:
                     best_end, best_rental, best_core, best_start = start + left, rental, core, start
             elif r.heap_sizes[rental] > 0:
-                free = r.heaps[rental][0] >> SHIFT
+                free = max(r.heaps[rental][0] >> SHIFT, release)
                 if free + left < best_end:
                     best_end, best_rental, best_start = free + left, rental, free
                     best_core = r.heaps[rental][0] & LOW
@@ -501,11 +510,12 @@ def longest_first(r: Rows, p: int, now: int, latest: int, pattern: int) -> bool:
             return False
         fits = r.rentals[best_rental].size_kb < 0
         if best_core < 0:
-            vm = open_vm(r, p, best_rental, best_start)
+            earliest = now + r.rentals[best_rental].takeover
+            vm = open_vm(r, p, best_rental, earliest)
             best_core = vm.first
             if fits:
                 for core in range(vm.first, vm.first + vm.cores):
-                    push(r, best_rental, (best_start << SHIFT) | core)
+                    push(r, best_rental, (earliest << SHIFT) | core)
                 # The new cores are free before all others; the task goes to whichever of them is on top.
                 best_core = r.heaps[best_rental][0] & LOW
         put(r, p, place, best_core, best_start, best_end - best_start)
@@ -557,24 +567,25 @@ def first_fit(r: Rows, p: int, now: int, latest: int, order: int) -> bool:
         if r.halt[0]:
             return False
         number = r.lost[place]
+        release, early = r.tasks[number].release, r.deadline - r.tasks[number].due
         best_rental, best_leaf, best_core, best_start = NONE, NONE, NONE, 0
         for attempt in range(2 * n_rentals):
             own = attempt < n_rentals
             rental = r.orders[order][attempt if own else attempt - n_rentals]
             left, earliest = r.left[rental][number], now + r.rentals[rental].takeover
-            if earliest + left > latest:
+            if max(earliest, release) + left > latest - early:
                 continue
             fits = r.rentals[rental].size_kb < 0
             if fits:
-                leaf = first_leaf(r, rental, half, left)
+                leaf = first_leaf(r, rental, half, left + early)
                 if leaf >= 0 and (not own or leaf < r.own_leaves[rental]):
                     best_leaf, best_core = leaf, r.leaf_core[rental][leaf]
-                    best_start = r.core_free[best_core]
+                    best_start = max(r.core_free[best_core], release)
             else:
                 first, end = (0, n_own) if own else (n_own, r.n_vms[p])
-                best_start, best_core = first_with_memory(r, p, rental, place, left, latest - left, first, end)
+                best_start, best_core = first_with_memory(r, p, rental, place, left, latest - early - left, first, end)
             if best_core < 0 and not own and may_open(r, rental):
-                best_core, best_start = open_vm(r, p, rental, earliest).first, earliest
+                best_core, best_start = open_vm(r, p, rental, earliest).first, max(earliest, release)
                 if fits:
                     best_leaf = r.leaves[rental]
                     for core in range(best_core, r.n_cores):
@@ -691,7 +702,7 @@ def start_with_memory(r: Rows, p: int, vm: PackedVmRow, place: int, left: int) -
     The rule of `spotbag.schedules.timing.VmTimeline`: the earliest second at which a core is free for good and the
     memory suffices to the end; on the core that has been idle for the shortest time then.
     """
-    start = free_from(r, vm)
+    start = max(free_from(r, vm), r.tasks[r.lost[place]].release)
     most_kb = r.rentals[vm.rental].size_kb - need_of(r, place)
     while True:
         blocked = NONE
@@ -733,12 +744,12 @@ def need_of(r: Rows, place: int) -> int:
 # ---------------------------------------------------------------------------- costs
 
 
-def last_end(r: Rows, p: int) -> int:
-    """Return the end of the last task; 0 without tasks."""
-    last = 0
+def slack_of(r: Rows, p: int) -> int:
+    """Return the seconds by which all tasks could end later; the deadline without tasks."""
+    slack = r.deadline
     for place in range(r.n_lost):
-        last = max(last, r.places[p][place].end)
-    return last
+        slack = min(slack, r.tasks[r.lost[place]].due - r.places[p][place].end)
+    return slack
 
 
 def rescue_cost(r: Rows, p: int, now: int, until: int) -> float:

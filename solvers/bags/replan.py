@@ -42,7 +42,6 @@ from ...schedules.lateness import refuse_late, with_late
 from ...schedules.plan_text import LOSSES
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
-from ...schedules.timing import require_known_to_rescues
 from .budget import BUDGET
 from .goals import second_value
 from .methods import find_method
@@ -147,13 +146,10 @@ def replan(
     begin = clock_s()
     level = (instance.survive or "none") if survive is None else survive
     _refuse_wrong(state, start, stop, time_limit_s, level, seed, threads)
-    if level != "none":
-        require_known_to_rescues(instance)
     find_method(method)
     late = late or instance.late
     # What cannot be asked to survive needs no warning that it was not.
     asked = level != "none" or "none" in (survive, instance.survive) or late is not None
-    asked = asked or instance.has_dates
     passed = ""
     if late is not None:
         refuse_late(with_late(instance, late), level)
@@ -375,10 +371,11 @@ class _SearchEnd:
 
 
 def _at(remaining: Instance, d_spot_s: int) -> Instance:
-    """Return the rest of a bag with another D_spot; all arrays are shared."""
+    """Return the rest of a bag with another D_spot; all arrays but the latest ends are shared."""
     twin = copy.copy(remaining)
     twin.__dict__.update(remaining.__dict__)
     twin.__dict__["d_spot_s"] = d_spot_s
+    twin.__dict__.pop("latest_end_s", None)
     return twin
 
 

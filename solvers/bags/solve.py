@@ -40,7 +40,6 @@ from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.plan_text import LOSSES, NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule, UnsuitablePlanError, busy_before
-from ...schedules.timing import require_known_to_rescues
 from .attempts import Attempt, Attempts, StepLog
 from .budget import BUDGET
 from .goals import FirstStage, SecondStage, cheapest_by, first_stage, plan_of, second_stage
@@ -334,9 +333,7 @@ class _Question:
 def _question(given: Instance, published: bool) -> _Question:
     """Return the question to a method; published methods have the D_spot, and the objective, of their paper."""
     instance = with_d_spot(given, "paper" if published else None)
-    asked = given.survive or ("none" if given.has_dates else "one-type")
-    if asked != "none":
-        require_known_to_rescues(given)
+    asked = given.survive or "one-type"
     level = None if asked == "none" else asked
     open_to_choice = given.d_spot_s is None and given.d_spot_rule is None and instance.d_spot_s is not None
     return _Question(
@@ -455,9 +452,6 @@ def _has_spot(schedule: Schedule) -> bool:
 
 def _warnings(question: _Question, instance: Instance, survival: Survival | None) -> Iterator[str]:
     """Warn of a D_spot that shuts out all spot VMs, and of a plan that does not survive though it should."""
-    given = question.given
-    if given.has_dates and given.survive is None:
-        yield "tasks have dates: it was not looked at what the plan survives (--survive none, or survive none, says so)"
     if not question.chooses:
         yield d_spot_warning(question.given, instance)
     should = question.chooses or question.given.survive is not None

@@ -63,6 +63,20 @@ def random_plan(seed: int, *, setups: bool = False, **fields: object) -> Schedul
         return with_deadline(schedule, deadline_s)
 
 
+def dated_plan(seed: int) -> Schedule:
+    """Return a random plan of tasks with dates, which leave a little time before and after they are planned."""
+    plan, rng = random_plan(seed, setups=seed % 4 == 0), random.Random(f"dates {seed}")
+    document, group = plan.instance.to_document(), plan.instance.task_group
+    for number, task in enumerate(document["tasks"]):
+        start_s, end_s = plan.task_start_s[group == number], plan.task_end_s[group == number]
+        if rng.random() < 0.5:
+            task["ready_s"] = rng.randint(0, int(start_s.min()))
+        if rng.random() < 0.7:
+            task["deadline_s"] = int(end_s.max()) + rng.choice([0, 2, 4, 6, 8, 12, 16])
+    places = plan.task_vm, plan.task_core, plan.task_start_s, plan.task_baseline
+    return Schedule(Instance.from_document(document, "dated"), plan.vm_offer, *places)
+
+
 def carried_on(plan: Schedule, state: State, remaining: Instance | None = None) -> Schedule:
     """Return the rest of a plan as a plan for what a state has left."""
     rest = state.remaining(plan.instance) if remaining is None else remaining
@@ -248,7 +262,9 @@ def faults(schedule: Schedule, types: tuple[str, ...], at_s: int, rescue: Rescue
                 yield f"task {task} takes {end_s - start_s} s"
             if start_s < at_s + takeover_s(instance, vm.offer) or start_s < _ready_s(schedule, vm.id):
                 yield f"task {task} starts at {start_s} s"
-            if end_s > instance.deadline_s:
+            if start_s < instance.release_s[instance.task_group[task]]:
+                yield f"task {task} starts at {start_s} s"
+            if end_s > instance.due_s[instance.task_group[task]]:
                 yield f"task {task} ends at {end_s} s"
             if not 0 <= rescue.task_core[k] < vm.offer.vcpus:
                 yield f"task {task} is on core {rescue.task_core[k]}"
@@ -326,17 +342,16 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
         for task in left:
             rest = tuple(other for other in left if other != task)
             need = int(instance.memory_kb[instance.task_group[task]])
+            release_s, due_s = (int(of[instance.task_group[task]]) for of in (instance.release_s, instance.due_s))
             for number, (offer, cores, placed) in enumerate(vms):
                 seconds = left_s(instance, task, lost[task], offer)
-                if min(cores) + seconds > instance.deadline_s:
-                    continue
-                start = min(cores)
-                while start + seconds <= instance.deadline_s and any(
+                start = max(min(cores), release_s)
+                while start + seconds <= due_s and any(
                     sum(other[2] for other in placed if other[0] <= moment < other[1]) + need > offer.memory_kb
                     for moment in range(start, start + seconds)
                 ):
                     start += 1
-                if start + seconds > instance.deadline_s:
+                if start + seconds > due_s:
                     continue
                 core = max((core for core in range(len(cores)) if cores[core] <= start), key=lambda core: cores[core])
                 changed = (*cores[:core], start + seconds, *cores[core + 1 :])
@@ -347,15 +362,14 @@ def can_be_rescued(schedule: Schedule, types: tuple[str, ...], at_s: int) -> boo
                 more = [*counted, (offer.vm_type.name, "on-demand")]
                 if room[offer] > 0 and quotas.allow(more, more[-1]) and not offer.burstable:
                     ready_s = at_s + takeover_s(instance, offer)
-                    new = (offer, (ready_s,) * offer.vcpus, ())
-                    seconds = left_s(instance, task, lost[task], offer)
-                    if ready_s + seconds > instance.deadline_s:
+                    start, seconds = max(ready_s, release_s), left_s(instance, task, lost[task], offer)
+                    if start + seconds > due_s:
                         continue
-                    changed = (ready_s + seconds, *new[1][1:])
-                    entry = (offer, changed, ((ready_s, ready_s + seconds, need),))
+                    changed = (start + seconds, *(ready_s,) * (offer.vcpus - 1))
+                    entry = (offer, changed, ((start, start + seconds, need),))
                     if search(rest, [*vms, entry], {**room, offer: room[offer] - 1}, more):
                         return True
-            if all(instance.memory_never_binds):
+            if all(instance.memory_never_binds) and not instance.has_dates:
                 return False  # the order does not matter: this task fits nowhere here
         return False
 

@@ -51,7 +51,7 @@ class Survivors(NamedTuple):
     certified: Schedule | None
 
 
-def surviving_bag(seed: int, family: str, setups: bool = False) -> Instance:
+def surviving_bag(seed: int, family: str, setups: bool = False, dates: bool = False) -> Instance:
     """Draw a bag of 1 to 4 tasks with hardly more time than it takes to lose a VM and do all again.
 
     Parameters
@@ -60,9 +60,22 @@ def surviving_bag(seed: int, family: str, setups: bool = False) -> Instance:
         Same seed, same bag.
     family : str
         One of tiny instances, with more time; or ``minutes``: tasks of minutes with both markets.
-    setups : bool
-        Whether VMs of some types are set up after the boot.
+    setups, dates : bool
+        Whether VMs of some types are set up after the boot, and whether tasks have dates.
     """
+    bag = _surviving_bag(seed, family, setups)
+    rng = random.Random(f"dates {family} {seed}")
+    while dates:
+        document = bag.to_document()
+        for task in document["tasks"]:
+            task["ready_s"] = rng.choice([0, 0, rng.randint(0, bag.deadline_s // 4)])
+            task["deadline_s"] = rng.choice([bag.deadline_s, rng.randint(bag.deadline_s // 2, bag.deadline_s)])
+        with suppress(InputError):  # a task that ends nowhere in time: draw again
+            return Instance.from_document(document, "dated")
+    return bag
+
+
+def _surviving_bag(seed: int, family: str, setups: bool) -> Instance:
     rng = random.Random(f"surviving {family} {seed}")
     goal = {"goal": rng.choice(["cheapest", "cheapest", "balanced", "fastest"])}
     while family == "minutes":
@@ -247,9 +260,11 @@ def _vm_plans(instance: Instance, offer: int, tasks: Sequence[int]) -> Iterator[
             seconds, need = int(instance.duration_s[group, offer, mode]), int(instance.memory_kb[group])
             if seconds >= NEVER or need > rented.memory_kb:
                 break
-            ready_s = instance.boot_overhead_s + rented.vm_type.setup_s
+            ready_s = max(instance.boot_overhead_s + rented.vm_type.setup_s, int(instance.release_s[group]))
             core, start = _earliest(placed, rented.vcpus, rented.memory_kb - need, seconds, ready_s)
             placed.append((task, core, start, start + seconds, need))
+            if start + seconds > instance.due_s[group]:
+                break
         else:
             end_s = max(end for _, _, _, end, _ in placed)
             if end_s <= instance.time_limit_s(rented.market):
@@ -264,7 +279,7 @@ def _earliest(
     placed: Sequence[tuple[int, int, int, int, int]], vcpus: int, free_kb: int, seconds: int, ready_s: int
 ) -> tuple[int, int]:
     """First core, and earliest start, at which a task has a core and so much memory beside those that are there."""
-    for start in sorted({ready_s, *(end for _, _, _, end, _ in placed)}):
+    for start in sorted({ready_s, *(end for _, _, _, end, _ in placed if end > ready_s)}):
         beside = [entry for entry in placed if entry[2] < start + seconds and entry[3] > start]
         moments = {start, *(entry[2] for entry in beside if entry[2] >= start)}
         most_kb = max(sum(entry[4] for entry in beside if entry[2] <= at < entry[3]) for at in moments)

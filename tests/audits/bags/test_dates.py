@@ -52,10 +52,3 @@ def test_a_running_task_has_begun_whatever_its_release_is() -> None:
     for dates, broken in (({"ready_s": 5}, []), ({"deadline_s": 5}, ["due"])):
         instance = dated([machine], x=dates)
         assert [violation.rule for violation in check(instance, one_vm_plan(instance, running)).violations] == broken
-
-
-def test_no_certificate_is_shown_of_tasks_with_dates() -> None:
-    instance = dated(y={"ready_s": 10})
-    report = check(instance, plan(instance), survive="one-type")
-    assert report.survival is not None
-    assert report.survival.verdict == "not-shown"

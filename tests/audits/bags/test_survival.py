@@ -325,6 +325,41 @@ def test_what_is_false_in_a_certificate_is_found(name: str) -> None:
     assert rule in rules_broken(NARROW, *TWO_SPOT, **claimed)
 
 
+@pytest.mark.parametrize(
+    ("dates", "verdict"),
+    [({}, "survives"), ({"deadline_s": 199}, "survives"), ({"deadline_s": 198}, "does-not-survive")],
+)
+def test_a_task_that_is_lost_is_done_again_by_its_own_deadline(dates: dict[str, int], verdict: str) -> None:
+    task = {"id": "t0", "memory_mb": 600, "base_runtime_s": 100}
+    document = plan("a spot 0 100").columns()
+    for level in ("one-type", "blackout"):
+        assert Judge(bag(tasks=[task | dates]), document).judge(level).verdict == verdict  # type: ignore[arg-type]
+    assert Judge(bag(tasks=[task | {"ready_s": 0}]), document).judge("each").verdict == "survives"
+    assert Judge(bag(tasks=[task | {"deadline_s": 900}]), document).judge("each").verdict == "not-shown"
+
+
+@pytest.mark.parametrize(
+    ("dates", "start_s", "broken"),
+    [
+        ({"ready_s": 199, "deadline_s": 298}, 199, set()),
+        ({"deadline_s": 298}, 201, {"rescue-deadline"}),
+        ({"ready_s": 200}, 199, {"rescue-time"}),
+    ],
+)
+def test_a_rescue_keeps_the_dates_of_its_tasks(dates: dict[str, int], start_s: int, broken: set[str]) -> None:
+    """Lost at 99 s, t0 is done from 99 s on, and then t1 in 98 s, which is planned from 200 s on."""
+    tasks = [
+        {"id": "t0", "memory_mb": 600, "base_runtime_s": 100},
+        {"id": "t1", "memory_mb": 600, "base_runtime_s": 98},
+    ]
+    tasks[1] |= dates
+    narrow = bag(2, deadline_s=400, tasks=tasks, vm_types=[vm_type("a", limit=1)])
+    end_s = start_s + 98
+    vm = {"end_s": end_s, "cost_usd": (end_s - 99) * ON_DEMAND}
+    rescue = _rescue(vm=vm, second={"start_s": start_s, "end_s": end_s}) | {"worst_cost_usd": 1.0}
+    assert rules_broken(narrow, "a spot 0 100", "a spot 200 298", **rescue) - {"survival-claim"} == broken
+
+
 def test_a_rescue_has_all_the_cores_that_its_tasks_need() -> None:
     tasks = [{"id": name, "memory_mb": 1, "base_runtime_s": 100, "cores": 2} for name in ("t0", "t1")]
     narrow = bag(deadline_s=300, tasks=tasks, vm_types=[vm_type("a", vcpus=3, limit=1)])

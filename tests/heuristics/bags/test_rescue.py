@@ -27,8 +27,10 @@ from tests.helpers.rescues import (
     can_be_rescued,
     carried_on,
     cost_of_loss_usd,
+    dated_plan,
     demand_the_same_rescues,
     faults,
+    left_of_lost,
     level_sets,
     random_plan,
     random_rest,
@@ -241,6 +243,51 @@ def judge_plan(plan: Schedule, seed: int) -> None:
         elif certificate.verdict == "does-not-survive":
             assert certificate.worst_at_s is not None
             assert not can_be_rescued(plan, certificate.worst_types, certificate.worst_at_s), seed
+
+
+def judge_dated_plan(seed: int) -> set[str]:
+    """Compare certificates of a plan of tasks with dates with brute force; return the verdicts."""
+    plan, verdicts = dated_plan(seed), set()
+    for level in ("one-type", "blackout"):
+        certificate = certify(plan, level)  # type: ignore[arg-type]
+        report = check(plan.instance, plan.to_document("by chance", survival_of(plan, level)), survive=level)  # type: ignore[arg-type]
+        assert report.violations == (), seed
+        assert report.survival is not None
+        verdicts |= {certificate.verdict, f"checker: {report.survival.verdict}"}
+        for found in (certificate, report.survival):
+            if found.verdict == "does-not-survive":
+                assert found.worst_at_s is not None
+                assert not can_be_rescued(plan, tuple(found.worst_types or ()), found.worst_at_s), seed
+        if certificate.verdict != "survives":
+            continue
+        assert certificate.worst_cost_usd is not None
+        rescuer = rescue_module._rescuer(plan)
+        for types in level_sets(plan, level):
+            whole = types if level == "one-type" else rescuer.types
+            moments = rescuer.moments(whole)
+            for at_s in range(plan.makespan_s + 1):  # a rescue begins at once, or waits while nothing changes
+                moment = next((moment for moment in moments if at_s <= moment.last_s), None)
+                lost = left_of_lost(plan, types, at_s)
+                if moment is None or not lost:
+                    assert not lost
+                    continue
+                begin_s = max(at_s, moment.at_s)
+                assert left_of_lost(plan, types, begin_s) == lost, (seed, types, at_s)
+                rescue = rescuer._rescue_of(whole, types, moment, begin_s)
+                assert list(faults(plan, types, begin_s, rescue)) == [], (seed, types, at_s)
+                usd = cost_of_loss_usd(plan, types, at_s, rescue.cost_usd)
+                assert usd <= certificate.worst_cost_usd * (1 + 1e-9), (seed, types, at_s)
+    return verdicts
+
+
+def test_certificates_of_tasks_with_dates_agree_with_brute_force() -> None:
+    assert len({verdict for seed in range(15) for verdict in judge_dated_plan(seed)}) >= 4
+
+
+@soak(sample=100, whole=5000)
+def test_certificates_of_tasks_with_dates_agree_with_brute_force_on_thousands(how_many: int) -> None:
+    for seed in range(15, 15 + how_many):
+        judge_dated_plan(seed)
 
 
 def test_certificates_agree_with_brute_force() -> None:

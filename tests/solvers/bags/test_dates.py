@@ -16,7 +16,6 @@ from spotbag.bounds.bags.lower_bounds import lower_bounds
 from spotbag.core.errors import InputError, ModelRefusal, SpotbagError
 from spotbag.executors.orders import vm_orders
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
-from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances.bags.hads_files import hads_files
 from spotbag.instances.instance import Instance
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s
@@ -191,16 +190,33 @@ def test_methods_that_know_no_dates_refuse(name: str) -> None:
 
 REFUSALS: dict[str, Callable[[], object]] = {
     "replay": lambda: replay_day(the_plan(), "on-time"),
-    "certificate": lambda: certify(the_plan(), "one-type"),
-    "solve survive": lambda: solve(bag(), survive="one-type"),
-    "instance survive": lambda: solve(bag(survive="blackout")),
-    "replan survive": lambda: replan(bag(), State(instance="dated"), survive="each"),
     "front": lambda: pareto_front(bag()),
     "hads files": lambda: hads_files(bag()),
     "D_spot": lambda: estimate_d_spot(bag()),
     "orders": lambda: vm_orders(the_plan()),
     "orders of a document": lambda: vm_orders(the_plan().to_document()),
 }
+
+
+@pytest.mark.parametrize(("deadline_s", "counts"), [(39, {"a spot": 1, "a on-demand": 1}), (38, {"a on-demand": 1})])
+@pytest.mark.parametrize("level", ["one-type", "blackout"])
+def test_what_is_lost_is_done_again_by_its_own_deadline(deadline_s: int, counts: dict[str, int], level: Any) -> None:
+    """Lost at 29 s, the late task ends at 39 s at the earliest; the early one, lost at 9 s, at 19 s: too late."""
+    document = bag().to_document() | {"survive": level}
+    document["vm_types"][0]["offers"]["spot"]["price_usd_per_hour"] = 1.2
+    document["tasks"][0]["deadline_s"] = deadline_s
+    problem = Instance.from_document(document, "dated")
+    found = solve(problem)
+    assert found.status == "optimal"
+    assert found.schedule is not None
+    assert found.schedule.vm_counts() == counts
+    assert found.survival is not None
+    report = check(problem, found.schedule.to_document("by hand", found.survival), survive=level)
+    assert report.survival is not None
+    assert (report.violations, report.notes, report.survival.verdict) == ((), (), "survives")
+    again = replan(problem, State(instance="dated"), survive=level)
+    assert again.survival is not None
+    assert again.survival.verdict == "survives"
 
 
 @pytest.mark.parametrize("what", REFUSALS)
