@@ -99,7 +99,7 @@ def sessions_of(instance: Instance, vms: Sequence[RentedVm]) -> list[Session]:
         # A machine that launches, or gets ready later, begins a session then; one that is ready has begun it.
         later = machine.launching or machine.ready_s > 0
         begins = later and machine.ready_s == from_s
-        sessions[number] = Session(rules, from_s - begins * setups_s[vms[number].type], usd_per_s, begins)
+        sessions[number] = Session(rules, from_s - begins * setups_s.get(vms[number].type, 0), usd_per_s, begins)
     return sessions
 
 
