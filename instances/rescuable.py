@@ -136,11 +136,11 @@ class RescuableInstance(Instance):
             # Where all tasks of the bag fit, the limit never binds, and only makes models larger.
             if self.rescue_share * cores * left_s < int(least_s @ self.group_size):
                 sets.append((lost | own, 0, cores * left_s))
-            # Work that may be lost as a whole at a moment or later: the limit can bind where it exceeds the time left.
+            begin_s = int(self.ready_s[lost].min(initial=self.rescued_by_s))
             longest_s = whole_s[:, lost].max(axis=1, initial=0)
             moments, group_moment = np.unique(longest_s, return_inverse=True)
             work_s = np.bincount(group_moment, least_s * self.group_size)[::-1].cumsum()[::-1]
-            most_s = cores * np.maximum(self.rescued_by_s - self.ready_s[lost].min() - moments + 1 - takeover_s, 0)
+            most_s = cores * np.maximum(self.rescued_by_s - begin_s - moments + 1 - takeover_s, 0)
             short = np.flatnonzero((moments > 0) & (self.rescue_share * most_s < work_s))
             # A few moments, evenly apart: each is another row of every model, and neighbours say nearly the same.
             chosen = short[np.unique(np.linspace(0, len(short) - 1, _MOMENTS).astype(int))] if len(short) else short
