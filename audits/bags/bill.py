@@ -84,7 +84,7 @@ def rules_of(instance: Instance) -> Rules:
 def sessions_of(instance: Instance, vms: Sequence[RentedVm]) -> list[Session]:
     """Sessions of the VMs of a plan, at the prices of their offers, or of machines that have one of their own."""
     rules, boot_s = rules_of(instance), instance.boot_overhead_s
-    setups_s = {vm_type.name: vm_type.setup_s for vm_type in instance.vm_types}  # part of a session
+    setups_s = {vm_type.name: vm_type.setup_s for vm_type in instance.vm_types}  # in a bill, part of a session
     new = {
         (vm_type.name, market): Session(rules, boot_s, _usd_per_s(offer.price_usd_per_hour))
         for vm_type in instance.vm_types

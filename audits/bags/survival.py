@@ -337,7 +337,7 @@ def _beyond_memory(
 
 
 def _from_s(fleet: AvailableVms, types: Sequence[RescueType]) -> dict[int, int]:
-    """From when on a core of each type may be had, of the types of which one may be."""
+    """Time from which a core of each type can be used, for the types of which there can be one."""
     found = {kind: fleet.at_s + one.takeover_s for kind, one in enumerate(types) if fleet.may_be_had({kind: 1})}
     for own in fleet.own:
         found[own.type] = min(found.get(own.type, min(own.slot_from_s)), *own.slot_from_s)

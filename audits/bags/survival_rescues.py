@@ -114,7 +114,7 @@ def earliest_ends(lost: Lost, types: Sequence[RescueType], fleet: AvailableVms, 
             if seconds >= NEVER_S:
                 continue
             at, start_s = 0, fleet.at_s + types[kind].takeover_s
-            # A new VM of the type starts no later than any that is in use, as long as one can be had.
+            # A new VM of the type starts no later than any that is in use, as long as one can be rented.
             if may_open[kind]:
                 at = -1
             elif not heaps[kind]:
