@@ -18,6 +18,7 @@ import numpy as np
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
+from spotbag.schedules.events import VmEnded
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.replan import replan
@@ -56,7 +57,7 @@ def states(instance: Instance) -> Iterator[tuple[State, Schedule]]:
         moment = int(share * plan.makespan_s)
         state = State.planned(plan, moment)
         lost = max(state.vms, key=lambda vm: len(vm.running))
-        yield state.advance(moment, ended=[lost.id]), plan
+        yield state.advance(moment, VmEnded(lost.id)), plan
 
 
 def rows(
