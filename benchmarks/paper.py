@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from spotbag.core.limits import LimitReached, Stop, stop_point
 from spotbag.core.processes import interruptible
@@ -16,8 +16,6 @@ from .claims import Claim, show
 from .paper_pictures import Picture
 from .paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
 from .paper_tables import PaperTable, StatedNumbers
-
-PUBLISHED_FORMAT: Literal["spotbag.published-figures/1"] = "spotbag.published-figures/1"
 
 OnRuns: TypeAlias = Callable[[int, str], None]
 """Called with how many runs have just been done, and of what."""
