@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, average, estimate, quotient, ratio_of, sd_of
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.instances.bags.scenarios import SCENARIOS as KNOWN_SCENARIOS
 from spotbag.instances.library import library_instance
 
 from ...claims import (
@@ -48,9 +49,6 @@ from .runs import (
     steal_success_percent,
 )
 from .tables import CHECKPOINTS, TABLE_10, hibernations
-
-_K_H = {"sc1": 1.0, "sc2": 5.0, "sc3": 1.0, "sc4": 5.0, "sc5": 3.0, "sc6": 2.0, "sc7": 2.0}
-"""Rates of hibernation of Table 8."""
 
 _SAID = Statements.read(__package__)
 
@@ -214,7 +212,7 @@ def _by_scenario(days: HadsDays) -> Iterator[Claim]:
     started = [cells[job, "sc2"].statistic(lambda day: 100.0 * (day.on_demand_started > 0)) for job in jobs]
     needed = average(started)
     yield _SAID.judge("sc2-new-vms", needed, f"{needed.value:.1f} %")
-    yield _share(days, "share-sc2-new", jobs)
+    yield _share(days, "sc2", "new", jobs)
     yield _saves(days, "sc1-over-50", [(job, "sc1") for job in ("J60", "J100", "ED200")])
     [near], saving = _SAID.cases("sc1-j80", {"J80 sc1": days.saving_percent("J80", "sc1")}), ("J80", "sc1")
     under = below(near.label, days.saving_percent(*saving), 1, "%", limit=50.0)
@@ -222,19 +220,19 @@ def _by_scenario(days: HadsDays) -> Iterator[Claim]:
     of_sc1 = {job: cells[job, "sc1"] for job in jobs}
     yield _SAID.judge("sc1-half-hibernate", {job: hibernated_vms_percent(cell) for job, cell in of_sc1.items()})
     yield _SAID.judge("sc1-not-new", {job: share_percent(cell, "new") for job, cell in of_sc1.items()})
-    yield _share(days, "share-sc1-busy", jobs)
+    yield _share(days, "sc1", "busy", jobs)
     yield _extreme(days, "sc3-cheapest", "sc3")
     yield _saves(days, "sc3-over-60", [(job, "sc3") for job in jobs])
     yield _occur(days, "sc3-resume", ("sc3",), ("resumed",))
-    yield _share(days, "share-sc3-resumed", [job for job in jobs if job != BIG_JOB])
-    yield _share(days, "share-sc3-resumed-ED200", [BIG_JOB])
+    yield _share(days, "sc3", "resumed", [job for job in jobs if job != BIG_JOB])
+    yield _share(days, "sc3", "resumed", [BIG_JOB], f"-{BIG_JOB}")
     yield _sc4_saves_more(days)
     yield _saves(days, "sc4-over-50", [(job, "sc4") for job in jobs])
     best = _printed()[BIG_JOB, "sc2"].saving_percent
     savings = {f"{job} sc2": days.saving_percent(job, "sc2") for job in jobs if job != BIG_JOB}
     cases = [below(label, saving, 1, "%", limit=best) for label, saving in savings.items()]
     yield _saves(days, "sc2-best", [(job, "sc2") for job in jobs], [*cases, _near(days, (BIG_JOB, "sc2"), best)])
-    yield _share(days, "share-sc4-new", jobs)
+    yield _share(days, "sc4", "new", jobs)
     yield _occur(days, "all-help", ("sc4", "sc6", "sc7"), ("idle", "busy", "resumed"))
     costs = {job: cells[job, "sc7"].less(cells[job, "sc6"], cost_usd) for job in jobs}
     yield _SAID.judge("sc7-cheaper", costs, _signed(3, "$"))
@@ -287,13 +285,12 @@ def _occur(days: HadsDays, name: str, scenarios: Sequence[str], shares: Sequence
     return _SAID.judge(name, found, f"{min(means):.1f} to {max(means):.1f} %")
 
 
-def _share(days: HadsDays, name: str, jobs: Sequence[str]) -> Claim:
-    """A share of the hibernations of a scenario that the text states (Figs 9 and 10); its name says which."""
-    scenario, share = name.split("-")[1:3]
-    found = {job: share_percent(days.cells[job, scenario], share) for job in jobs}  # type: ignore[arg-type]
+def _share(days: HadsDays, scenario: str, share: Share, jobs: Sequence[str], of: str = "") -> Claim:
+    """A share of the hibernations of a scenario that the text states of some jobs (Figs 9 and 10)."""
+    found = {job: share_percent(days.cells[job, scenario], share) for job in jobs}
     slept_s = estimate_of(hibernation_duration_s(days, scenario)).mean or 0.0
     ours = numbers if len(jobs) > 1 else lambda cases: f"{cases[0].ours.partition(' ')[0]} %"
-    return _SAID.judge(name, found, ours, slept_s=slept_s)
+    return _SAID.judge(f"share-{scenario}-{share}{of}", found, ours, slept_s=slept_s)
 
 
 # ---------------------------------------------------------------------------- sections 5.3.3 to 5.3.5: ED200
@@ -360,7 +357,8 @@ def _stealing(days: HadsDays) -> Iterator[Claim]:
     most = max(means[name] for name in others)
     yield _SAID.judge("steal-order", [*near, *orders], f"{ours}; others to {most:.1f} %")
     cells = {name: days.cells[BIG_JOB, name] for name in SCENARIOS}
-    rising = [(name, other) for name in SCENARIOS for other in SCENARIOS if _K_H[name] > _K_H[other]]
+    k_h = {name: KNOWN_SCENARIOS[f"{FAMILY}/{name}"].k_h or 0.0 for name in SCENARIOS}
+    rising = [(name, other) for name in SCENARIOS for other in SCENARIOS if k_h[name] > k_h[other]]
     more = {f"{name} - {other}": cells[name].less(cells[other], migrations) for name, other in rising}
     yield _SAID.judge("more-migrations", more, tally("pairs"))
 

@@ -125,10 +125,8 @@ def hads_facts(results: Results) -> dict[str, Any]:
     def late(of: PublishedComparisonResult, job: str = "") -> str:
         return f"{n_late_days(of, 'Table 10', job=job):,}"
 
-    started, costs = (
-        _mean("on_demand_started", 1),
-        [of.mean(MEANS, "cost_usd", ALL, ALL, POLICY) for of in (as_printed, as_read)],
-    )
+    started = _mean("on_demand_started", 1)
+    costs = [of.mean(MEANS, "cost_usd", ALL, ALL, POLICY) for of in (as_printed, as_read)]
     [big_estimated] = [plan for plan in estimated.plans if plan.job == BIG_JOB]
     return {
         "environments": environment_table(results, SENSITIVITY.columns),
