@@ -37,7 +37,7 @@ from .settings import (
 )
 from .watched import AtTheStart, WatchedA2ha
 
-SECONDS_PER_MINUTE = 60
+_SECONDS_PER_MINUTE = 60
 
 _SEEDS_A_BATCH = 10
 
@@ -122,6 +122,14 @@ METRICS: dict[str, Metric] = {
     "payment_h": lambda run: run.paid_units,
 }
 """Averaged metrics, by the names of Table 2."""
+
+TABLE_1: dict[str, Metric] = {
+    "charged_h": METRICS["payment_h"],
+    "interrupted_tasks": lambda run: run.interrupted_tasks,
+    "wasted_min": lambda run: run.wasted_s / _SECONDS_PER_MINUTE,
+    "continued_hosts": lambda run: run.continued_hosts,
+}
+"""Metrics of Table 1, by the names of its printed columns."""
 
 WORDS = {"hosts": "hosts", "wall_h": "wall time (h)", "speedup": "speedup", "payment_h": "payment (h)"}
 """Names of the metrics in sentences."""

@@ -10,7 +10,7 @@ from spotbag.core.statistics import Estimate, estimate, mean_of, sd_of
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import PaperTables, Quantities, means, measured
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
-from .runs import LINES, METRICS, SECONDS_PER_MINUTE, A2haCell, A2haRun, A2haRuns, NotKnowing, values_of_line
+from .runs import LINES, METRICS, TABLE_1, A2haCell, A2haRun, A2haRuns, NotKnowing, values_of_line
 from .settings import LONG_JOB, SHORT_JOBS, STYLES, TWICE, Ratios, Style
 
 AT_ONCE, BOOTING = "no boot", "5 min boot"
@@ -18,14 +18,6 @@ OPTIMAL_HOSTS, SWEEP, NOT_KNOWING = "optimal hosts", "Figs 9-11", "not knowing"
 REFERENCES, BUDGET = "reference lines", "budget factor"
 SPEEDUPS, BY_HOSTS = "Fig. 12", "Fig. 12, by hosts"
 
-_TABLE_1: Quantities[A2haCell] = means(
-    {
-        "charged_h": METRICS["payment_h"],
-        "interrupted_tasks": lambda run: run.interrupted_tasks,
-        "wasted_min": lambda run: run.wasted_s / SECONDS_PER_MINUTE,
-        "continued_hosts": lambda run: run.continued_hosts,
-    }
-)
 _SPEEDUP: Quantities[Sequence[A2haRun]] = {
     "hosts": lambda found: estimate([run.hosts for run in found]),
     "speedup": lambda found: estimate([run.speedup for run in found]),
@@ -81,7 +73,7 @@ def _short_job(figures: A2haFigures, runs: A2haRuns, job: str) -> Iterator[Compa
         off = cell.mean(lambda run: 100 * (run.hosts / optimal - 1))
         yield row_of(OPTIMAL_HOSTS, job, "", style, "hosts", cell.mean(METRICS["hosts"]))
         yield row_of(OPTIMAL_HOSTS, job, "", style, "above_optimal_percent", off)
-        yield from measured(("Table 1", job, "", style), _TABLE_1, cell, printed)
+        yield from measured(("Table 1", job, "", style), means(TABLE_1), cell, printed)
         share = cell.share_percent(lambda run: run.continued_hosts, METRICS["payment_h"])
         printed_share = 100 * printed.continued_hosts / printed.charged_h
         yield row_of("Table 1", job, "", style, "continued_percent", share, printed_share)
