@@ -72,7 +72,10 @@ def counted(cells: Cells, lowers: Sequence[Lower]) -> Counter[Comparison]:
 
 
 def in_general(counts: Mapping[Comparison, int]) -> Verdict:
-    """Verdict by the majority of the comparisons, without those that are equal in each draw."""
+    """Verdict by the majority of the comparisons, without those that are equal in each draw.
+
+    It is decided only if it is the same whatever those are that their intervals leave open.
+    """
     lower, higher, either = (counts.get(verdict, 0) for verdict in VERDICTS)
     if lower > higher + either:
         return "holds"
@@ -232,6 +235,7 @@ def _trees(trees: Sequence[TreeRuns]) -> Iterator[Claim]:
 
 
 _EXCEPTION = ("small", "execution_time_h")
+"""Set and metric of which the paper says the opposite."""
 
 
 def caron_findings(runs: CaronRuns) -> Iterator[Claim]:

@@ -59,16 +59,15 @@ _COLUMNS = {
     "A cheaper than B (%)": partial(_lower_percent, table=PAIR, metric="cost"),
 }
 
-LEAST_EXPONENT = 0.75
-
 
 def _settings(options: CaronOptions) -> Sequence[Replayed[CaronOptions]]:
     """Settings of other replays, with the judged runs alone, and few trees: these stay as they are."""
     few_trees = {resources: (fan_outs[0], fan_outs[-1]) for resources, fan_outs in options.fan_outs.items()}
-    changes = [
-        (assumption, value, {**given, "assumptions": Assumptions(**given.get("assumptions", {}))})
-        for assumption, value, given in read_changes(__package__)
-    ]
+    changes = []
+    for assumption, value, given in read_changes(__package__):
+        if "assumptions" in given:
+            given = {"budgets": (BUDGETS,), "assumptions": Assumptions(**given["assumptions"])}
+        changes.append((assumption, value, given))
     return changed(replace(options, only_statements=True, fan_outs=few_trees), options.runs, changes)
 
 
@@ -79,6 +78,7 @@ MEAN_SIZE: Mapping[JobSetKind, float] = {"small": 90.0, "big": 1500.0, "mixed": 
 """Processor-minutes of a job on average, and of those that arrive in a minute."""
 
 _CLUSTERS = 2
+"""Clusters of the platform, both of a size."""
 
 _POLICIES = {
     "A": MONEY,
@@ -200,7 +200,7 @@ def caron_facts(results: Results) -> dict[str, Any]:
     """Return the values of the page's template."""
     result = next(iter(results.values()))
     options = CaronOptions(runs=result.about["runs"], numbers=tuple(result.about["numbers"]))
-    worth = round(PROCESSORS**LEAST_EXPONENT)
+    worth = round(PROCESSORS ** min(setting.options.assumptions.speed_up_exponent for setting in _settings(options)))
     return {
         "worth": worth,
         "worth_price": f"{PROCESSORS / worth:.1f}",
