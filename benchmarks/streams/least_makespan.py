@@ -185,6 +185,8 @@ def _packing(n_tasks: int, sets: list[tuple[int, ...]], values: IntArray) -> Pac
 PaidUnitsStatus: TypeAlias = Literal["optimal", "feasible", "infeasible"]
 
 _MOST_TASKS_EXACT = 16
+"""Tasks up to which all plans are looked at."""
+
 _MOST_FOR_COLUMNS = 20_000_000
 """Tasks times seconds of the largest room beyond which columns are not made: a knapsack would take too long."""
 

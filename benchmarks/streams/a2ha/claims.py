@@ -155,6 +155,7 @@ _NEAR_PERCENT = 20
 """Most percent that 'close' may be off: as section 4.1 has the number of hosts of this job."""
 
 _FIG_6_INCREASES = (0.25, 0.5, 0.75)
+"""The increaseRatios that Fig. 6b may be of, which does not say."""
 
 
 def _rule(name: str, share: Estimate, **texts: Any) -> Claim:
@@ -438,8 +439,10 @@ _NEARLY_TWICE = (1.8, 2.2)
 """Least and largest factor that 'close to twice' means."""
 
 _VARIATION_PERCENT = (46, 61)
+"""The "variations" of section 4.2, from and to."""
 
 _THIRTEEN = 13
+"""Hosts of the example of section 4.2."""
 
 _FEW = 5
 """Orderings, of 200, by which a difference can be chance: 5 to 0 has a probability of 1 in 16."""

@@ -23,6 +23,7 @@ from .settings import LONG_JOB, RATIOS, SHORT_JOBS, STYLES, A2haOptions, sweep_r
 from .tables import AT_ONCE, BOOTING, BY_HOSTS, NOT_KNOWING, OPTIMAL_HOSTS, SWEEP, TABLES, a2ha_rows, sweep_name
 
 _QUARTER_S = 900
+"""A quarter of an hour, in which few tasks of the test suite do not end."""
 
 
 def a2ha_notes(runs: A2haRuns) -> Iterator[str]:

@@ -40,6 +40,8 @@ _LEAST_SHARE_PERCENT = 1.5
 """Numbers of hosts that fewer orderings have are not drawn: the panel says how many orderings that are."""
 
 _USABLE = 55 / 60
+"""Part of a paid hour in which a host can work."""
+
 _TITLES = {"image": "image rendering", "synthetic": "synthetic job", "test-suite": "software test suite"}
 
 
