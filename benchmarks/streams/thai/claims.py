@@ -8,7 +8,6 @@ sums up sentences that are judged. The abstract, the introduction and the conclu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from ...claims import ABOUT, Case, Claim, Found, about, above, below, exactly, span, tally, together
 from ...data_files import Statements
@@ -180,8 +179,7 @@ def thai_findings(runs: ThaiRuns) -> Iterator[Claim]:
         longer, example = (runs.sweep[fraction].runs for fraction in (longest, EXAMPLE_FRACTION))
         cost, tasks = (longer.less(example, metric) for metric in (cost_usd, late_tasks))
         both = [above("cost", cost, 3, "$"), below("late tasks", tasks)]
-        percents: dict[str, Any] = {"longest": 100 * longest, "example": 100 * EXAMPLE_FRACTION}
-        yield SAID.judge("longer-samples", both, _cost_and_tasks, **percents)
+        yield SAID.judge("longer-samples", both, _cost_and_tasks, longest=100 * longest, example=100 * EXAMPLE_FRACTION)
 
 
 def _cost_and_tasks(cases: Sequence[Case]) -> str:
