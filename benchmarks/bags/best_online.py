@@ -36,6 +36,7 @@ from spotbag.schedules.schedule import Schedule
 
 from ..claims import show
 from ..measuring import asked, print_table
+from .on_time import BOTH_PAPERS
 from .online_programme import LEFT, NOWHERE, THERE, OnlinePolicy, OnlineProblem, Seat
 
 STEP_S = 30
@@ -49,7 +50,6 @@ _USD_PER_HOUR = {
     "c4.xlarge": (0.0673, 0.199),
 }
 """Types of HADS, with their prices on both markets."""
-_SCENARIOS = tuple(f"hads/sc{number}" for number in range(1, 6))
 _PUBLISHED = ("hads", "burst-hads")
 
 
@@ -299,7 +299,7 @@ def plan_on(task: OneTask, offer: int) -> Schedule:
 
 def main() -> None:
     """Print the table."""
-    given = asked(__doc__, types=2, work=(600, 1350), runs=300, seed=7301, scenarios=_SCENARIOS, workers=1)
+    given = asked(__doc__, types=2, work=(600, 1350), runs=300, seed=7301, scenarios=BOTH_PAPERS, workers=1)
     if not 1 <= given.types <= len(_USD_PER_HOUR):
         raise SystemExit(f"--types: {given.types} is not from 1 to {len(_USD_PER_HOUR)}")
     tasks = [OneTask(given.types, work_s) for work_s in given.work]

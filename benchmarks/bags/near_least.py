@@ -16,10 +16,9 @@ from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.replay.bags.runs import replay_days
 
 from ..measuring import asked, print_table
-from .on_time import regrets, shown
+from .on_time import BOTH_PAPERS, regrets, shown
 from .user_bags import planned
 
-_SCENARIOS = [f"hads/sc{number}" for number in range(1, 6)]
 _BAGS = ["user/300-distinct", "user/memory-binds", "user/burstable"]
 
 
@@ -28,7 +27,7 @@ def rows(name: str, share: float, days: int, seed: int, limit_s: float) -> list[
     found = []
     for plan_name, near_least in (("cheapest", None), (f"within {share:.0%}", share)):
         plan = planned(name, time_limit_s=limit_s, near_least=near_least)
-        replayed = [replay_days(plan, ["on-time"], find_scenario(where), days, seed=seed) for where in _SCENARIOS]
+        replayed = [replay_days(plan, ["on-time"], find_scenario(where), days, seed=seed) for where in BOTH_PAPERS]
         cells = [shown(regrets(of)[0]).partition(" ")[0] for of in replayed]
         late = sum(of.summaries()[0].misses for of in replayed)
         found.append([name, plan_name, f"{plan.cost_usd:.3f}", f"{plan.makespan_s:,}", *cells, str(late)])
@@ -39,7 +38,7 @@ def main() -> None:
     """Print the table."""
     given = asked(__doc__, share=0.05, days=40, seed=7501, time_limit=20.0, workers=1)
     work = partial(rows, share=given.share, days=given.days, seed=given.seed, limit_s=given.time_limit)
-    headings = ("bag", "plan", "quiet day $", "makespan (s)", *(f"{name} %" for name in _SCENARIOS), "late")
+    headings = ("bag", "plan", "quiet day $", "makespan (s)", *(f"{name} %" for name in BOTH_PAPERS), "late")
     lines = chain.from_iterable(each(work, _BAGS, given.workers))
     print_table("mean regret of on-time over the clairvoyant bound", headings, lines, words=2)
 

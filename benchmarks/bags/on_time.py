@@ -37,7 +37,9 @@ _VARIANTS = ("on-time", *(f"on-time+{rule}" for rule in OnTime.rules))
 BAGS = tuple(f"{paper}/{job}" for paper in ("hads", "burst-hads") for job in ("J60", "J80", "J100", "ED200"))
 _FEW_BAGS = ("hads/J60", "burst-hads/J80", "hads/ED200")
 METHODS = ("auto", "greedy", "ils")
-SCENARIOS = (*(f"hads/sc{number}" for number in range(1, 6)), "vms/stormy", "vms/shocks")
+BOTH_PAPERS = tuple(f"hads/sc{number}" for number in range(1, 6))
+"""Scenarios of HADS that Burst-HADS has, too."""
+SCENARIOS = (*BOTH_PAPERS, "vms/stormy", "vms/shocks")
 
 _AWS = find_cloud("aws-terminate")
 _TERMINATES = replace(_AWS, billing=replace(_AWS.billing, first_hour_free=False))
