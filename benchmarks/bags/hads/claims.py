@@ -214,9 +214,10 @@ def _by_scenario(days: HadsDays) -> Iterator[Claim]:
     yield _SAID.judge("sc2-new-vms", needed, f"{needed.value:.1f} %")
     yield _share(days, "sc2", "new", jobs)
     yield _saves(days, "sc1-over-50", [(job, "sc1") for job in ("J60", "J100", "ED200")])
-    [near], saving = _SAID.cases("sc1-j80", {"J80 sc1": days.saving_percent("J80", "sc1")}), ("J80", "sc1")
-    under = below(near.label, days.saving_percent(*saving), 1, "%", limit=50.0)
-    yield _saves(days, "sc1-j80", [saving], [together(near.label, [near, under], near.ours)])
+    j80 = days.saving_percent("J80", "sc1")
+    [near] = _SAID.cases("sc1-j80", {"J80 sc1": j80})
+    under = below(near.label, j80, 1, "%", limit=50.0)
+    yield _saves(days, "sc1-j80", [("J80", "sc1")], [together(near.label, [near, under], near.ours)])
     of_sc1 = {job: cells[job, "sc1"] for job in jobs}
     yield _SAID.judge("sc1-half-hibernate", {job: hibernated_vms_percent(cell) for job, cell in of_sc1.items()})
     yield _SAID.judge("sc1-not-new", {job: share_percent(cell, "new") for job, cell in of_sc1.items()})

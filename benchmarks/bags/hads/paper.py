@@ -61,9 +61,9 @@ def _late(result: PublishedComparisonResult) -> str:
     return f"{n_late_days(result, 'Table 10'):,} of {n_days(result):,}"
 
 
-def could_be(result: PublishedComparisonResult, column: str) -> str:
+def could_be(result: PublishedComparisonResult, heading: str) -> str:
     """Number of printed means of a column of Table 10 that are in reach of three of our days."""
-    [finding] = [finding for finding in result.findings if finding.statement.startswith(f"Table 10, {column}")]
+    [finding] = [finding for finding in result.findings if finding.statement.startswith(f"Table 10, {heading}")]
     return finding.ours
 
 

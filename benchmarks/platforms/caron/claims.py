@@ -12,13 +12,14 @@ from spotbag.core.statistics import mean_of
 from spotbag.instances.platforms.job_draws import JobSetKind
 
 from ...claims import Case, Claim, Verdict, all_hold, exactly, is_below, tally, verdict_in_words
-from ...data_files import Statements
+from ...data_files import Statements, read_toml
 from .assumptions import ROUND_ROBIN
 from .runs import CaronRuns, Cell, Cells
 from .settings import BY_DEADLINE, FASTEST, METRICS, MONEY, PATIENT, SETS, THEIRS, TIME, UNDISPLACED
 from .trees import TreeRuns
 
-WORDS = {"cost": "cost", "execution_time_h": "execution time", "delay_h": "delay"}
+_WORDS: Mapping[str, str] = read_toml(__package__, "tables.toml")["words"]
+"""Metrics in words, as in the tables."""
 
 MUCH = 0.5
 """Largest part of another number that counts as much lower: the paper does not say how much is much."""
@@ -182,7 +183,7 @@ def _all_metrics(grid: Cells) -> Claim:
         against=counts["does not hold"],
         open=counts["not decided"],
         singly=verdict_in_words(all_hold(Case("", "", in_general(of)) for of in singly.values())),
-        one_by_one=", ".join(f"{WORDS[metric]} {share(of)}" for metric, of in singly.items()),
+        one_by_one=", ".join(f"{_WORDS[metric]} {share(of)}" for metric, of in singly.items()),
     )
 
 
