@@ -151,7 +151,7 @@ def a2ha_claims(runs: A2haRuns) -> Iterator[Claim]:
 # ---------------------------------------------------------------------------- section 3: predictions
 
 
-_NEAR_PERCENT = 20
+NEAR_PERCENT = 20
 """Most percent that 'close' may be off: as section 4.1 has the number of hosts of this job."""
 
 _FIG_6_INCREASES = (0.25, 0.5, 0.75)
@@ -160,16 +160,16 @@ _FIG_6_INCREASES = (0.25, 0.5, 0.75)
 
 def _rule(name: str, share: Estimate, **texts: Any) -> Claim:
     """Claim on most orderings."""
-    return _SAID.judge(name, share, lambda cases: f"{cases[0].ours} of orderings", near=_NEAR_PERCENT, **texts)
+    return _SAID.judge(name, share, lambda cases: f"{cases[0].ours} of orderings", near=NEAR_PERCENT, **texts)
 
 
 def _first_tasks(runs: A2haRuns) -> Iterator[Claim]:
     """Section 3.2, Fig. 4."""
     image, printed = _FIGURES.job("image"), _FIGURES.prediction
-    near = estimate([100.0 * (order.off_percent <= _NEAR_PERCENT) for order in runs.orders])
+    near = estimate([100.0 * (order.off_percent <= NEAR_PERCENT) for order in runs.orders])
     yield _rule("average-is-near", near, off=show(estimate([order.off_percent for order in runs.orders]), 1))
     worst = [order.most_off_percent for order in runs.orders]
-    stable, half = (estimate([100.0 * (off <= _NEAR_PERCENT / part) for off in worst]) for part in (1, 2))
+    stable, half = (estimate([100.0 * (off <= NEAR_PERCENT / part) for off in worst]) for part in (1, 2))
     yield _rule("prediction-is-stable", stable, half=show(half, 0))
     hosts = math.floor(image.n_tasks * image.mean_s / SECONDS_PER_HOUR + 0.5)
     yield _SAID.judge("final-prediction", exactly("", hosts == printed.final_hosts, f"{hosts}"))
@@ -204,7 +204,7 @@ def _created() -> Iterator[Claim]:
     yield _SAID.judge("created-hosts", exactly("", hosts == printed.created_hosts, f"{hosts}"))
     left = 1 - printed.creation_ratio
     ratios = {of: 1 - left * (1 - of) ** printed.full_ratio_tasks for of in _FIG_6_INCREASES}
-    near = all(ratio >= 1 - _NEAR_PERCENT / 100 for ratio in ratios.values())
+    near = all(ratio >= 1 - NEAR_PERCENT / 100 for ratio in ratios.values())
     ours = " to ".join(f"{ratios[of]:.2f}" for of in (_FIG_6_INCREASES[0], _FIG_6_INCREASES[-1]))
     by_increase = ", ".join(f"{ratio:.4f} with {of:g}" for of, ratio in ratios.items())
     yield _SAID.judge("full-ratio", exactly("", near, ours), ratios=by_increase)
@@ -217,7 +217,7 @@ def _early_hosts(runs: A2haRuns) -> Iterator[Claim]:
         "early": show(cell.mean(lambda run: run.early_hosts), 1),
         "final": show(cell.mean(METRICS["hosts"]), 1),
     }
-    near = _NEAR_PERCENT / 100
+    near = NEAR_PERCENT / 100
     final = percent_of_runs(cell, lambda run: abs(run.early_hosts / run.hosts - 1) <= near)
     yield _rule("early-near-final", final, **texts)
     best = percent_of_runs(cell, lambda run: abs(run.early_hosts / optimal - 1) <= near)
@@ -435,7 +435,7 @@ def _less_evident(runs: A2haRuns) -> Claim:
 # ---------------------------------------------------------------------------- section 4.2, and 6 on both styles
 
 
-_NEARLY_TWICE = (1.8, 2.2)
+NEARLY_TWICE = (1.8, 2.2)
 """Least and largest factor that 'close to twice' means."""
 
 _VARIATION_PERCENT = (46, 61)
@@ -503,7 +503,7 @@ def _styles(runs: A2haRuns) -> Iterator[Claim]:
     }
     yield _SAID.judge("more-hosts", hosts, _plus)
     # In some cases: in any of them.
-    low, high = _NEARLY_TWICE
+    low, high = NEARLY_TWICE
     times = {job: [run.hosts / _FIGURES.job(job).optimal_hosts for run in pair[0].runs] for job, pair in pairs.items()}
     near = [sum(low <= one <= high for one in found) for found in times.values()]
     ours = f"{'; '.join(map(str, near))} of {len(times['image'])} orderings"
