@@ -262,7 +262,7 @@ class PlanAudit(SecondsAudit):
         vm.make_ready(now)
         self.day.ready(vm.name, now)
         if not self.day.expected_of(vm.name):
-            self.timetables[vm.name].move_up(*self._present(vm, now))
+            self.timetables[vm.name].move_up(now, *self._present(vm, now))
         self._may_be_idle(vm, now)
 
     def _notice(self, event: Event, vm: VmBook) -> None:
@@ -343,7 +343,7 @@ class PlanAudit(SecondsAudit):
         vm.resume(event["t"])
         table = self.timetables[vm.name]
         table.disturbed |= self.facts.has_releases  # what was not ready has less time to wait
-        table.move_up(*self._present(vm, event["t"]))
+        table.move_up(event["t"], *self._present(vm, event["t"]))
         self._may_be_idle(vm, event["t"])
 
     def _restart(self, event: Event, vm: VmBook) -> None:
@@ -362,7 +362,7 @@ class PlanAudit(SecondsAudit):
             table.plan_first(slot)
             table.disturbed = True
         vm.restart(now)
-        table.move_up(*self._present(vm, now))
+        table.move_up(now, *self._present(vm, now))
 
     def _check_day(self, event: Event, vm: VmBook) -> None:
         """A notice, an interruption or a return is the next one of the VM's day."""

@@ -234,7 +234,7 @@ class SecondsAudit(Audit):
             if self._held_cores(vm):  # the policy is asked before
                 continue
             if vm.state == "up" and not vm.draining:
-                self.timetables[vm.name].move_up(*self._present(vm, self.now_s))
+                self.timetables[vm.name].move_up(self.now_s, *self._present(vm, self.now_s))
             if vm is until:
                 return
             if until is not None:

@@ -45,6 +45,8 @@ class Timetable:
     ----------
     disturbed : bool
         Whether tasks have been taken away, so that the others move up as soon as the VM is up.
+    moved_up_s : int
+        When they last did; -1 if others have been put before them since.
     preempted : bool
         Whether one was preempted since they moved up.
     early_s : int
@@ -60,6 +62,7 @@ class Timetable:
         self._cores: list[deque[Slot]] = [deque() for _ in range(n_cores)]
         self._slots: dict[str, Slot] = {}
         self.disturbed = False
+        self.moved_up_s = -1
         self.preempted = False
         self.early_s = -1
         self.unsure = False
@@ -73,6 +76,7 @@ class Timetable:
         """Enter a task before all that wait for its core."""
         self._cores[slot.core].appendleft(slot)
         self._slots[slot.task] = slot
+        self.moved_up_s = -1
 
     def plan_last(self, slot: Slot) -> None:
         """Enter a task behind all that wait for its core; it starts only when all have moved up."""
@@ -137,16 +141,20 @@ class Timetable:
                 return time_s
         return max(end_s for _, end_s, _ in others)
 
-    def move_up(self, running: Collection[RunBook], now_s: int, zero_s: int) -> None:
+    def move_up(self, time_s: int, running: Collection[RunBook], now_s: int, zero_s: int) -> None:
         """Append anew all that waits, in the same order, if tasks have been taken away.
 
+        That is the order of the starts, and stays so for the second, whatever the new starts are.
         Where tasks are at full speed on a burstable VM, none starts earlier than it was to. If one should have started,
         all that waits goes on at the baseline, once what runs at full speed has ended.
         """
         if not self.disturbed:
             return
         self.disturbed = self.preempted = False
-        waiting = sorted(self._slots.values(), key=lambda slot: (slot.start_s, slot.core))
+        waiting = list(self._slots.values())
+        if self.moved_up_s != time_s:
+            waiting.sort(key=lambda slot: (slot.start_s, slot.core))
+        self.moved_up_s = time_s
         for queue in self._cores:
             queue.clear()
         keeps = self.keeps_starts(running)

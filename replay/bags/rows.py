@@ -210,6 +210,8 @@ class VmRow:
         Tasks on it that are not finished.
     disordered : int
         Whether tasks have been taken away, so that those that wait can move up.
+    listed_anew_s : int
+        When those that wait were listed anew last; `NONE` if others have been put before them since.
     stranded : int
         For policies: whether it has tasks that should have been migrated and found no place.
     epoch, idle_epoch, trigger_epoch : int
@@ -272,6 +274,7 @@ class VmRow:
     terminated_s: int = 0
     n_left: int = 0
     disordered: int = 0
+    listed_anew_s: int = NONE
     stranded: int = 0
     epoch: int = 0
     idle_epoch: int = 0
@@ -344,6 +347,8 @@ class TaskRow:
         checkpoints that it had written.
     ended_on : int
         The VM on which it has finished.
+    turn : int
+        Its turn in the order in which what waits on its VM was listed there.
     rank, weight, tie : int, float, int
         What tasks are sorted by.
     """
@@ -359,6 +364,7 @@ class TaskRow:
     dumping_s: int = NONE
     written: int = 0
     ended_on: int = NONE
+    turn: int = 0
     rank: int = 0
     tie: int = 0
     saved: float = 0.0

@@ -404,6 +404,7 @@ def enqueue(r: Rows, vm: VmRow, core: int, task: int) -> None:
     slot.last = task
     vm.changes += 1
     vm.retimings += 1
+    run.turn = vm.changes
     vm.spanned = 0
     vm.least_of = NONE
     if vm.timed:
@@ -597,12 +598,18 @@ def slow_down_late(r: Rows, vm: VmRow, tasks: list[int], n: int) -> None:
 def list_anew(r: Rows, vm: VmRow) -> None:
     """Schedule anew what waits on a VM from which tasks have been taken, in the same order.
 
+    That is the order of the starts, and stays so for the second: where memory binds, the new starts may be in another
+    order, and tasks would change places with each answer of the policy that takes some away.
+
     Where tasks are at full speed, the credits are there for the starts that were planned: what waits keeps them. If
     one of them has passed, all that waits goes on at the baseline, once what runs at full speed has ended.
     """
     vm.disordered = 0
     out = r.ordered
     n = list_waiting(r, vm, out, 0)
+    if vm.listed_anew_s == r.now_s:
+        sort_by_turn(r, out, n)
+    vm.listed_anew_s = r.now_s
     keeps = False
     if vm.bursts:
         keeps = vm.n_at_full_speed > 0
@@ -619,6 +626,16 @@ def list_anew(r: Rows, vm: VmRow) -> None:
     for k in range(n):
         run = r.tasks[out[k]]
         append(r, vm, out[k], run.mode, run.end_s - run.start_s, run.start_s if keeps else 0)
+
+
+def sort_by_turn(r: Rows, tasks: list[int], n: int) -> None:
+    """Sort tasks that wait on a VM in the order in which they were listed there."""
+    for k in range(1, n):
+        task, place = tasks[k], k
+        while place and r.tasks[tasks[place - 1]].turn > r.tasks[task].turn:
+            tasks[place] = tasks[place - 1]
+            place -= 1
+        tasks[place] = task
 
 
 def move_up(r: Rows, vm: VmRow) -> None:
@@ -676,7 +693,7 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
     vm.vcpus, vm.most_kb, vm.state, vm.first_start_s = offer.vcpus, offer.memory_kb, LAUNCHING, first_start_s
     vm.ready_s = vm.since_s = vm.zero_s = r.now_s + r.boot_overhead_s
     vm.gone_s = vm.interrupted_by = vm.session_from_s = vm.trigger_at_s = vm.first_session = vm.last_session = NONE
-    vm.least_of = vm.after = vm.after_of_type = vm.after_bursting = NONE
+    vm.listed_anew_s = vm.least_of = vm.after = vm.after_of_type = vm.after_bursting = NONE
     vm.credit_balance = offer.first_credits
     vm.rented_before = offer.rented
     for core in range(offer.vcpus):
@@ -929,7 +946,7 @@ def restart(r: Rows, vm: VmRow, pause_s: int) -> None:
                 run.start_s = uptime_s
             run.end_s = run.start_s + duration_of(r, run.group, vm.offer_index, run.mode, run.saved)
             run.vm, run.next = vm.index, slot.first
-            slot.first = task
+            slot.first, vm.listed_anew_s = task, NONE
             if slot.last == NONE:
                 slot.last = task
     vm.state = LAUNCHING

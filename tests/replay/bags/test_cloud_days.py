@@ -398,8 +398,10 @@ def test_a_handler_goes_on_when_it_has_preempted_tasks() -> None:
 def test_handlers_of_one_second_settle_one_after_the_other() -> None:
     """At 1 s, w ends on b, and s is preempted; then b is idle, and s is stolen: what waits on a moves up twice.
 
-    y and z wait for the memory of x; both could start at 94 s, and change cores when they move up again.
+    y and z wait for the memory of x, and could both start at 94 s: z, whose turn comes first, on core 1, y on core 0.
+    There they are when the second handler is asked, and there they stay when they move up again.
     """
+    seen: list[list[tuple[int, int, int]]] = []
 
     def finished(replay: ReplayState, vm: Vm, task: int) -> None:
         if replay.now_s == 1:
@@ -407,6 +409,7 @@ def test_handlers_of_one_second_settle_one_after_the_other() -> None:
 
     def idle(replay: ReplayState, vm: Vm) -> None:
         if replay.now_s == 1:
+            seen.append([(run.task, core, run.start_s) for run, core in replay.vms[0].waiting_runs()])
             to_new_vm(replay, replay.vms[0], 0, "steal")
 
     policy = Scripted({}, finished=finished, idle=idle)
@@ -415,7 +418,30 @@ def test_handlers_of_one_second_settle_one_after_the_other() -> None:
     instance = bag(runtimes, [vm_type("a", vcpus=2), vm_type("b")], memory_mb=memory, deadline_s=2000, d_spot_s=2000)
     places = {"s": (0, 0, 0), "w": (1, 0, 0), "x": (0, 1, 0), "y": (0, 0, 162), "z": (0, 1, 94)}
     _, records = replayed(plan(instance, ["a on-demand", "b on-demand"], places), policy)
-    assert moments(records, "start", task="y", core=1) == moments(records, "start", task="z", core=0) == [94]
+    assert seen == [[(3, 0, 94), (4, 1, 94), (0, 0, 123)]]
+    assert moments(records, "start", task="y", core=0) == moments(records, "start", task="z", core=1) == [94]
+
+
+def test_what_waits_keeps_its_turn_where_two_vms_steal_in_one_second() -> None:
+    """At 1 s, b steals k from a, then c steals m: u is to go before v, and does, however often what waits moves up.
+
+    When k has left, v has room beside m at 60 s, and u only after m, at 150 s. When m has left too, u starts first.
+    """
+
+    def idle(replay: ReplayState, vm: Vm) -> None:
+        if replay.now_s == 1:
+            replay.steal(4 if vm.index == 1 else 5, replay.vms[0], vm)
+
+    runtimes = {"s": {"a": 50}, "x": {"a": 60}, "w": {"b": 1}, "y": {"b": 1}}
+    runtimes |= {"k": {"a": 10, "b": 10}, "m": {"a": 100, "b": 100}, "u": {"a": 20}, "v": {"a": 20}}
+    memory = {"s": 10, "x": 10, "k": 900, "m": 900, "u": 700, "v": 100}
+    instance = bag(runtimes, [vm_type("a", vcpus=2), vm_type("b")], memory_mb=memory, deadline_s=2000, d_spot_s=2000)
+    places = {"s": (0, 0, 0), "x": (0, 1, 0), "w": (1, 0, 0), "y": (2, 0, 0)}
+    places |= {"k": (0, 0, 50), "m": (0, 0, 60), "u": (0, 0, 160), "v": (0, 1, 161)}
+    schedule = plan(instance, ["a on-demand", "b on-demand", "b on-demand"], places)
+    _, records = replayed(schedule, Scripted({}, idle=idle))
+    assert moments(records, "steal") == [1, 1]
+    assert (moments(records, "start", task="u", core=0), moments(records, "start", task="v", core=1)) == ([50], [60])
 
 
 def test_a_vm_that_is_interrupted_where_there_is_room_comes_back_before_what_its_interruption_causes() -> None:
