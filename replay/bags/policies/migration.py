@@ -356,6 +356,15 @@ def first_of_heap(r: Rows, offer: OfferRow) -> int:
         r.places[offer.first_place + k] = vm.index
 
 
+def first_free_by(r: Rows, offer: OfferRow, v: int, time_s: int) -> int:
+    """Return the first VM of an offer of which a core is free by a time; one of them is known."""
+    for k in range(offer.first_place, offer.first_place + offer.n_places):
+        other = r.places[k]
+        if other < v and free_of(r, r.vms[other]) <= time_s:
+            v = other
+    return v
+
+
 def is_free_before(vm: VmRow, other: VmRow) -> bool:
     """True if one VM of a heap has a core free before another."""
     return vm.place_s < other.place_s or (vm.place_s == other.place_s and vm.index < other.index)
@@ -388,6 +397,8 @@ def best_place(r: Rows, group: int, saved: float) -> tuple[int, int]:
         if offer.n_places and duration_of(r, group, index, offer.sustained, saved) < NEVER:
             v = first_of_heap(r, offer)
         if v != NONE:
+            if ready_s > r.vms[v].place_s:  # no matter which is free first
+                v = first_free_by(r, offer, v, ready_s)
             end_s = max(r.vms[v].place_s, ready_s) + duration_of(r, group, index, offer.sustained, saved)
             if best == NONE or (end_s, offer.spot, v) < (best_s, best_spot, best):
                 best_s, best_spot, best = end_s, offer.spot, v

@@ -25,7 +25,7 @@ from spotbag.replay.bags.state import ReplayState, Vm
 from tests.helpers.random_days import random_day, random_plan
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak, soak_of
-from tests.helpers.tiny_days import bag, plan, vm_type
+from tests.helpers.tiny_days import bag, day, plan, vm_type
 
 
 def due_s(state: ReplayState, task: int) -> int:
@@ -179,6 +179,20 @@ DAYS = instance_documents(dates=True), st.integers(0, 2**32), st.sampled_from(["
 @given(*DAYS)
 def test_tasks_go_where_asking_every_vm_puts_them(document: dict[str, Any], seed: int, spare_time: SpareTime) -> None:
     compare(document, seed, spare_time)
+
+
+def test_of_vms_that_are_free_before_a_task_is_ready_the_first_takes_it() -> None:
+    """One is free at 60 s, the next at 50 s; t is ready at 200 s, and ends at 250 s on both."""
+    runtimes = {"t": {"a": 50, "b": 50}, "u": {"b": 60}, "w": {"b": 50}}
+    instance = bag(runtimes, [vm_type("a"), vm_type("b", spot=0)], dates={"t": {"ready_s": 200}}, deadline_s=400)
+    places = {"t": (0, 0, 200), "u": (1, 0, 0), "w": (2, 0, 0)}
+    schedule = plan(instance, ["a spot", "b on-demand", "b on-demand"], places)
+    replay = Replay(replay_plan(schedule), find_policy("static"), day(a=[30]))
+    while replay.state.now_s < 30:
+        assert replay.step()
+    list_places(replay.state)
+    assert best_place(replay.state, replay.state.tasks[0].group, 0.0) == (250, 1)
+    assert first_end_naively(replay.state, 0, 0.0) == (250, False, 1)
 
 
 @soak_of(instance_documents(max_tasks=40, dates=True), *DAYS[1:], sample=100, whole=5000)
