@@ -159,7 +159,8 @@ class SecondsAudit(Audit):
             return event["t"] if run is not None and uptime in (run.preempted_uptime_s, run.started_uptime_s) else None
         if kind in ("cycle-end", "idle-limit"):
             return event["t"] if vm.state == "up" and vm.became_idle_uptime_s == uptime else None
-        return {"ready": vm.launched_s, "trigger": vm.trigger_set_s}.get(kind)
+        # A VM without a boot, requested by a decision, may have a notice at the age of 0 s.
+        return {"ready": vm.launched_s, "notice": vm.launched_s, "trigger": vm.trigger_set_s}.get(kind)
 
     def _check_cause(self, event: Event) -> None:
         if event["t"] not in self.day.times:  # of which nothing may be on record, if no VM is struck

@@ -444,6 +444,20 @@ def test_what_waits_keeps_its_turn_where_two_vms_steal_in_one_second() -> None:
     assert (moments(records, "start", task="u", core=0), moments(records, "start", task="v", core=1)) == ([50], [60])
 
 
+def test_a_vm_without_a_boot_may_have_notice_in_the_second_of_its_request() -> None:
+    """It is requested by a decision at 10 s, has no boot, and is to hibernate from its first second on, in 15 s."""
+
+    def start(replay: ReplayState) -> None:
+        replay.start_vm(next(offer for offer in replay.instance.offers if offer.market == "spot"))
+
+    instance = bag({"t": {"a": 100}}, [vm_type("a")])
+    schedule = plan(instance, ["a on-demand"], {"t": (0, 0, 0)})
+    aged = Timeline((TimelineEvent(0, "a", "hibernate", vm=1, notice_s=15, age_s=0),), "aged")
+    _, records = replayed(schedule, Scripted({10: start}), aged)
+    assert [moments(records, kind, vm="a-spot-1") for kind in ("launch", "ready", "notice")] == [[10]] * 3
+    assert moments(records, "hibernate", vm="a-spot-1") == [25]
+
+
 def test_a_vm_that_is_interrupted_where_there_is_room_comes_back_before_what_its_interruption_causes() -> None:
     """At 75 s a new VM takes the room; that it is terminated when it is ready, in that second, brings nobody back."""
     instance = bag({"t": {"a": 100}}, [vm_type("a")])
