@@ -79,7 +79,7 @@ class Twins:
     def lack(self) -> str | None:
         """Reason against the twin rule, for spot VMs that go down one by one at any moments; None if it holds."""
         losses = self.losses
-        if losses.dated:
+        if losses.dated and losses.spot_types:
             return "tasks have dates, which twins do not know"
         spot = [number for number in range(len(losses.market_type)) if losses.vm_end_s[number] > 0]
         counts = Counter(losses.market_type[number][0] for number in spot)

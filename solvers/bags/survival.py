@@ -461,7 +461,8 @@ class _Search:
         assert self.first.schedule is not None, "there is a plan to begin with"
         steps = self._steps()
         single_s = self._d_spot_of_single_tasks()
-        low, high = 0, instance.deadline_s
+        # Twins know no dates: of tasks that have some, only plans without spot VMs are shown to survive each.
+        low, high = 0, 0 if self._level == "each" and instance.has_dates else instance.deadline_s
         if 0 < single_s < high:
             # Where not even that survives, what is lost at once is too much: then fewer spot VMs.
             if self._try(single_s, 2 * steps + 2) is False:

@@ -336,6 +336,8 @@ def test_a_task_that_is_lost_is_done_again_by_its_own_deadline(dates: dict[str, 
         assert Judge(bag(tasks=[task | dates]), document).judge(level).verdict == verdict  # type: ignore[arg-type]
     assert Judge(bag(tasks=[task | {"ready_s": 0}]), document).judge("each").verdict == "survives"
     assert Judge(bag(tasks=[task | {"deadline_s": 900}]), document).judge("each").verdict == "not-shown"
+    no_spot = plan("a on-demand 0 100").columns()
+    assert Judge(bag(tasks=[task | {"deadline_s": 900}]), no_spot).judge("each").verdict == "survives"
 
 
 @pytest.mark.parametrize(

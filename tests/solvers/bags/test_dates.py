@@ -219,6 +219,21 @@ def test_what_is_lost_is_done_again_by_its_own_deadline(deadline_s: int, counts:
     assert again.survival.verdict == "survives"
 
 
+def test_of_tasks_with_dates_plans_without_spot_vms_survive_each_and_no_others_are_looked_at() -> None:
+    """Each D_spot was tried in vain, for half a minute, and the checker did not see that nothing can be lost."""
+    document = bag().to_document() | {"survive": "each"}
+    document["vm_types"][0]["offers"]["spot"]["price_usd_per_hour"] = 1.2
+    problem = Instance.from_document(document, "dated")
+    found = solve(problem, seed=1)
+    assert found.schedule is not None
+    assert found.schedule.vm_counts() == {"a on-demand": 1}
+    looked_at = [step.d_spot_s for step in found.steps if step.name == "survival" and step.deadline_s == 60]
+    assert set(looked_at) == {0, 60}
+    report = check(problem, found.schedule, survive="each")
+    assert report.survival is not None
+    assert report.survival.verdict == "survives"
+
+
 @pytest.mark.parametrize("what", REFUSALS)
 def test_what_knows_no_dates_refuses_them(what: str) -> None:
     with pytest.raises(SpotbagError, match=r"ready_s"):
