@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn, TypeAlias
@@ -292,7 +293,7 @@ def meaning(heading: str, spellings: Mapping[Role, tuple[str, ...]]) -> tuple[Ro
 MOST_ISSUES = 25_000
 
 
-class TableRows:
+class TableRows(ABC):
     """Values of the rows of a table, which are looked at one by one; `_reading` says how those of a column are read.
 
     Parameters
@@ -318,9 +319,9 @@ class TableRows:
             if column.vm_type is None:
                 self._of.setdefault(column.role, []).append(column)
 
+    @abstractmethod
     def _reading(self, column: TableColumn) -> Callable[[str], Any]:
         """Return the function that reads the cells of a column; it raises ValueError with the rule."""
-        raise NotImplementedError
 
     def _value(self, column: TableColumn, cells: Sequence[str]) -> Any:
         """Value of a cell; None if it has none, or is at fault."""

@@ -10,6 +10,7 @@ import math
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -359,16 +360,16 @@ def compile_rescues() -> None:
     LOOP(np.zeros(1, dtype=dtype_of(Rows)))
 
 
-class _State:
+class _State(ABC):
     """A plan, a question about its rescues, and the answer, in one of two forms."""
 
+    @abstractmethod
     def number(self, name: str) -> Any:
         """Return a number."""
-        raise NotImplementedError
 
+    @abstractmethod
     def table(self, name: str, n: int | None = None, part: int | None = None) -> Any:
         """Return the first entries of a table, or of a part of it, as an array; all of them without a number."""
-        raise NotImplementedError
 
     def lost(self) -> Lost:
         """Return the lost tasks."""
