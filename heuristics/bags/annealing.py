@@ -202,9 +202,8 @@ class LoadsWalk:
         self._random = np.array([random], dtype=np.int64)
         self._task_penalty = state.objective.task_penalty
         few = len(state.instance.open_tasks) <= _DEALING_TASKS
-        loads_alone = not (
-            len(state.cores.latest) or len(state.cores.credits) or state.objective.budget < math.inf
-        )  # a deal knows nothing else
+        # A deal knows nothing but loads.
+        loads_alone = not (len(state.cores.latest) or len(state.cores.credits) or state.objective.budget < math.inf)
         self._deals = _DEALS if few and loads_alone else 0
         self._value = math.inf
         self._share = 0.0

@@ -300,9 +300,8 @@ def _search_core_loads(
         if state is None or found.run.answered(found.objective, found.bound):
             return
         state.charge(rate)
-        if (
-            not state.objective.vm_price.any()
-        ):  # while another VM ends last, what a move brings is seen in the loads alone
+        if not state.objective.vm_price.any():
+            # While another VM ends last, what a move brings is seen in the loads alone.
             worth = bound.core_price / max(float(bound.core_price.max()), 1e-300)
             state.cores = state.cores._replace(worth=worth)
         _anneal(state, options, found, number, moves, rate)
