@@ -81,9 +81,7 @@ class RescuableInstance(Instance):
         The worst moments are its last second, and the last one before its first checkpoint or before its last one is
         complete: from one checkpoint to the next, what is left falls as evenly as time goes by.
         """
-        begin_s: IntArray | int = self.rescued_by_s + 1
-        if self.has_dates:
-            begin_s = np.array([due_s(task, self.rescued_by_s) + 1 for task in self.task_rows], dtype=np.int64)
+        begin_s = self._redone_by_s + 1
         count = self.checkpoint_count[:, offer.type_index]
         latest: IntArray = begin_s - self._redone_after_s(offer.type_index, count)
         speed = 1.0 if offer.vm_type.burstable is None else offer.vm_type.burstable.baseline_fraction
@@ -98,13 +96,16 @@ class RescuableInstance(Instance):
 
     @cached_property
     def least_deadline_s(self) -> IntArray:
-        """Deadline from which a task of each group may be on some spot VM, shape (n_groups,); `NEVER` if on none."""
-        least = np.full(len(self.tasks), NEVER)
+        """Deadline from which a task of each group may be on some spot VM, shape (n_groups,); `NEVER` if on none.
+
+        It moves no earlier deadline that a task has of its own.
+        """
+        least, by_deadline = np.full(len(self.tasks), NEVER), self._redone_by_s == self.rescued_by_s
         for offer in self.offers:
             if offer.market == "spot" and (offer.limit or self.machines):
                 seconds = super().duration_s[:, offer.index, FULL_SPEED]
-                early_s = self._latest_end_on(offer) - seconds - self._first_s[offer.index]
-                able = (seconds < NEVER) & (self._least_on_demand_s < NEVER)
+                early_s = self._latest_end_on(offer) - seconds - self._first_s[:, offer.index]
+                able = (seconds < NEVER) & (self._least_on_demand_s < NEVER) & by_deadline
                 least = np.where(able, np.minimum(least, self.rescued_by_s - early_s), least)
         return read_only(least)
 
@@ -178,8 +179,16 @@ class RescuableInstance(Instance):
 
     @property
     def _first_s(self) -> IntArray:
-        """Earliest start of a task on a VM of each offer, shape (n_offers,)."""
-        return np.zeros_like(self.ready_s) if self.machines else self.ready_s
+        """Earliest start of a task of each group on a VM of each offer, shape (n_groups, n_offers)."""
+        ready_s = np.zeros_like(self.ready_s) if self.machines else self.ready_s
+        return np.maximum(ready_s, self.release_s[:, None])
+
+    @property
+    def _redone_by_s(self) -> IntArray:
+        """Second by which a task of each group that is lost must be done again, shape (n_groups,)."""
+        if not self.has_dates:
+            return np.full(len(self.tasks), self.rescued_by_s)
+        return np.array([due_s(task, self.rescued_by_s) for task in self.task_rows], dtype=np.int64)
 
     def _redone_after_s(self, type_index: int, done: FloatArray) -> IntArray:
         """Seconds until a task of each group is done that is lost after ``done`` checkpoints, shape (n_groups,)."""

@@ -6,8 +6,11 @@ import random
 from typing import Any
 
 from spotbag.audits.bags.plan import check
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
+from spotbag.instances.rescuable import RescuableInstance
 from spotbag.schedules.plan_text import survival_lines
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
@@ -70,3 +73,25 @@ def judge(seed: int) -> bool:
 def test_each_change_of_the_line_brings_spot_vms_in(how_many: int) -> None:
     lines = [judge(seed) for seed in range(how_many)]
     assert sum(lines) >= how_many / 3
+
+
+def test_a_later_deadline_leaves_time_for_releases_and_moves_no_deadline_of_a_task() -> None:
+    """It was looked for as if tasks began at once, and as if their own deadlines moved with that of the bag."""
+    offers = {market: {"price_usd_per_hour": usd, "limit": 2} for market, usd in (("spot", 0.6), ("on-demand", 3.6))}
+
+    def deadlines(expected: int, **dates: int) -> list[int]:
+        bag = Instance(
+            name="dated",
+            deadline_s=250,
+            objective={"goal": "cheapest"},
+            vm_types=[{"name": "a", "vcpus": 2, "memory_mb": 1024, "offers": offers}],
+            tasks=[{"id": "t", "memory_mb": 1, "runtime_s": {"a": 130}, **dates}],
+        )
+        assert RescuableInstance.of(with_d_spot(bag), "market").least_deadline_s.tolist() == [expected]
+        survival = solve(bag, seed=1, survive="one-type").survival
+        assert survival is not None
+        return [way.deadline_s for way in survival.spot_with or () if way.deadline_s is not None]
+
+    cases: list[tuple[dict[str, int], int]] = [({}, 259), ({"ready_s": 100}, 359), ({"deadline_s": 200}, NEVER)]
+    for dates, expected in cases:
+        assert deadlines(expected, **dates) == [expected] * (expected < NEVER), dates
