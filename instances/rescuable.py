@@ -137,6 +137,7 @@ class RescuableInstance(Instance):
             # Where all tasks of the bag fit, the limit never binds, and only makes models larger.
             if self.rescue_share * cores * left_s < int(least_s @ self.group_size):
                 sets.append((lost | own, 0, cores * left_s))
+            # Work that may be lost as a whole at a moment or later: the limit can bind where it exceeds the time left.
             begin_s = int(self.ready_s[lost].min(initial=self.rescued_by_s))
             longest_s = whole_s[:, lost].max(axis=1, initial=0)
             moments, group_moment = np.unique(longest_s, return_inverse=True)

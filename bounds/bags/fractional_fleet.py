@@ -5,7 +5,7 @@ g of n_g tasks with duration e_gk and memory r_g, time counted from the moment t
 
     min wt T + wc sum_k p_k S_k                     (S_k: seconds of VMs of offer k that are paid)
     sum_k p_k S_k <= B                              (budget)
-    sum_k x_gk = n_g                                (tasks of the group on each offer)
+    sum_k x_gk >= n_g                               (tasks of the group on each offer)
     c_k S_k >= sum_g e_gk x_gk                      (cores)
     m_k S_k >= sum_g r_g e_gk x_gk                  (memory)
     60 I_k n_k + r_k S_k >= sum_g e_gk x_gk         (credits, on burstable VMs)
