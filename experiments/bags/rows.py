@@ -60,6 +60,14 @@ class CellRow(msgspec.Struct, frozen=True):
     version: str = ""
     machine: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse a row of neither kind, and days that do not have a cost and a makespan each."""
+        several = isinstance(self.cost_usd, list) or isinstance(self.makespan_s, list)
+        if not self.policy and (several or not self.method):
+            raise ValueError("it is neither of one run of a method nor of a policy")
+        if not 0 < len(self.costs_usd) == len(self.makespans_s):
+            raise ValueError("it has no days, or not a cost and a makespan of each")
+
     @property
     def costs_usd(self) -> list[float | None]:
         """Cost of each day, or of the plan."""
@@ -250,9 +258,5 @@ def _rows_in(lines: Iterable[bytes], kind: type[Any], folder: str | os.PathLike[
         try:
             yield number, decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise not_a_row(folder, number, error) from None
-
-
-def not_a_row(folder: str | os.PathLike[str], number: int, error: Exception) -> InputError:
-    """Make the error of a line that is not a row."""
-    return InputError(str(Path(folder) / ROWS), [Issue(f"line {number}", f"is not a row: {error}")])
+            wrong = Issue(f"line {number}", f"is not a row: {error}")
+            raise InputError(str(Path(folder) / ROWS), [wrong]) from None

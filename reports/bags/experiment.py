@@ -23,7 +23,7 @@ from ...core.text_files import read_text
 from ...core.text_tables import Column, Table
 from ...core.wording import counted
 from ...experiments.bags.comparison import Row, row_of
-from ...experiments.bags.rows import ABOUT, CLAIRVOYANT, CellRow, not_a_row, read_about, read_rows
+from ...experiments.bags.rows import ABOUT, CLAIRVOYANT, CellRow, read_about, read_rows
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.library import library_instance, library_names
 from ...schedules.documents import SCHEDULE_FORMAT
@@ -55,8 +55,6 @@ class _Rows:
         self.versions.setdefault(line.version)
         self.machines.setdefault(line.machine)
         if not line.policy:
-            if not line.method or isinstance(line.cost_usd, list) or isinstance(line.makespan_s, list):
-                raise ValueError("it is neither of one run of a method nor of a policy")
             run = row_of(msgspec.structs.asdict(line) | {"status": line.status or "feasible"})
             self.statuses[run.status] += 1
             self.runs.append(run)
@@ -108,11 +106,8 @@ def experiment_report(folder: str | os.PathLike[str], version: str) -> Report:
 def _read_rows(folder: Path) -> _Rows:
     """Read rows; a last line that was cut is left out."""
     rows = _Rows()
-    for number, line in read_rows(folder):
-        try:
-            rows.add(line)
-        except ValueError as error:
-            raise not_a_row(folder, number, error) from None
+    for _, line in read_rows(folder):
+        rows.add(line)
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from spotbag.core.errors import InputError
 from spotbag.core.text_tables import Table
+from spotbag.experiments.bags.judgement import judge_experiment
+from spotbag.experiments.bags.results import experiment_results
 from spotbag.instances.library import library_instance
 from spotbag.reports.bags.experiment import experiment_report
 from spotbag.reports.page import Graph, Listing, Report, report_page
@@ -54,7 +57,7 @@ PAPER = {
 
 
 def experiment(folder: Path, rows: list[dict[str, Any]]) -> Path:
-    about = {"format": "spotbag.experiment/1", "version": "0.1.0", "spec": {"description": HOSTILE}}
+    about = {"format": "spotbag.experiment/1", "version": "0.1.0", "spec": {"description": HOSTILE, "methods": ["m"]}}
     (folder / "experiment.json").write_text(json.dumps(about), encoding="utf-8")
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "rows.jsonl").write_text(f'{text}{{"key": "cut in the mid', encoding="utf-8")
@@ -173,7 +176,10 @@ def test_a_paper_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ('{"instance": "a"}\n', "line 1: is not a row"),
+        ('{"instance": "a"}\n', "line 1: is not a row: it is neither"),
+        ('{"instance": "a", "method": "m", "cost_usd": []}\n', "line 1: is not a row: it is neither"),
+        ('{"instance": "a", "method": "m", "makespan_s": [1]}\n', "line 1: is not a row: it is neither"),
+        ('{"instance": "a", "policy": "p", "cost_usd": [], "makespan_s": []}\n', "is not a row: it has no days"),
         ('{"instance": "a", "method": "m", "objective": "x"}\n', "line 1: is not a row"),
         ("[]\n", "line 1: is not a row"),
         ('{"instance": "a", "policy": "p", "cost_usd": [1], "makespan_s": [1, 2]}\n', "line 1: is not a row"),
@@ -182,8 +188,9 @@ def test_a_paper_alone(tmp_path: Path) -> None:
 def test_rows_that_are_none_are_refused(lines: str, message: str, tmp_path: Path) -> None:
     experiment(tmp_path, [])
     (tmp_path / "rows.jsonl").write_text(lines, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
-        experiment_report(tmp_path, "0.2")
+    for read in (partial(experiment_report, version="0.2"), experiment_results, judge_experiment):
+        with pytest.raises(InputError, match=message):
+            read(tmp_path)
 
 
 @pytest.mark.parametrize(
