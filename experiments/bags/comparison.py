@@ -269,23 +269,23 @@ def run_case(
             )
         except SpotbagError as error:  # a refusal may name what a heuristic has come to in time
             status: RowStatus = "refused" if isinstance(error, ModelRefusal) else "error"
-            return of_case(status, reason=str(error), ended_by_time=clock.ended_work)
+            return of_case(status=status, reason=str(error), ended_by_time=clock.ended_work)
     if on_result is not None:
         on_result(result)
     plan = None if result.status == "late" else result.schedule  # what is compared is in time
     return of_case(
-        "no-plan" if result.status == "late" else result.status,
-        None if plan is None else result.objective,
-        result.bound,
-        None if plan is None else plan.cost_usd,
-        None if plan is None else plan.makespan_s,
-        result.runtime_s,
-        result.message,
-        result.interrupted,
-        None if result.survival is None else result.survival.verdict,
-        result.warnings,
-        clock.ended_work,
-        result.bound_without,
+        status="no-plan" if result.status == "late" else result.status,
+        objective=None if plan is None else result.objective,
+        bound=result.bound,
+        cost_usd=None if plan is None else plan.cost_usd,
+        makespan_s=None if plan is None else plan.makespan_s,
+        runtime_s=result.runtime_s,
+        reason=result.message,
+        interrupted=result.interrupted,
+        survives=None if result.survival is None else result.survival.verdict,
+        warnings=result.warnings,
+        ended_by_time=clock.ended_work,
+        bound_without=result.bound_without,
     )
 
 
