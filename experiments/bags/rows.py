@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import msgspec
 
@@ -39,7 +39,7 @@ class CellRow(msgspec.Struct, frozen=True):
     bound_without: float | None = None
     cost_usd: float | list[float | None] | None = None
     makespan_s: int | list[int | None] | None = None
-    runtime_s: float | None = None
+    runtime_s: Annotated[float, msgspec.Meta(ge=0)] | None = None
     peak_memory_mb: float | None = None
     ended_by_time: bool = False
     reason: str = ""
@@ -216,7 +216,7 @@ def read_about(folder: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the folder holds no experiment.
+        If the folder holds no experiment, or one whose methods are no names.
     """
     place = Path(folder) / ABOUT
     if not place.is_file():
@@ -225,6 +225,9 @@ def read_about(folder: str | os.PathLike[str]) -> dict[str, Any]:
     check_format(about, EXPERIMENT_FORMAT, str(place))
     if not isinstance(about.get("spec"), dict):
         raise InputError(str(place), [Issue("", "must be an object: what was asked for", "spec", about.get("spec"))])
+    methods = about["spec"].get("methods", [])
+    if not isinstance(methods, list) or not all(isinstance(name, str) for name in methods):
+        raise InputError(str(place), [Issue("spec", "must be a list of names", "methods", methods)])
     return about
 
 

@@ -181,6 +181,7 @@ def test_a_paper_alone(tmp_path: Path) -> None:
         ('{"instance": "a", "method": "m", "makespan_s": [1]}\n', "line 1: is not a row: it is neither"),
         ('{"instance": "a", "policy": "p", "cost_usd": [], "makespan_s": []}\n', "is not a row: it has no days"),
         ('{"instance": "a", "method": "m", "objective": "x"}\n', "line 1: is not a row"),
+        ('{"instance": "a", "method": "m", "runtime_s": -1}\n', "line 1: is not a row"),
         ("[]\n", "line 1: is not a row"),
         ('{"instance": "a", "policy": "p", "cost_usd": [1], "makespan_s": [1, 2]}\n', "line 1: is not a row"),
     ],
@@ -198,6 +199,7 @@ def test_rows_that_are_none_are_refused(lines: str, message: str, tmp_path: Path
     [
         ('{"format": "spotbag.other/1"}', "is not 'spotbag.experiment/1'"),
         ('{"format": "spotbag.experiment/1", "spec": 3}', "must be an object"),
+        ('{"format": "spotbag.experiment/1", "spec": {"methods": 3}}', "methods 3 must be a list of names"),
         (f'{{"format": "spotbag.experiment/1", "spec": {{"a": {"[" * 900}{"]" * 900}}}}}', "is nested too deeply"),
     ],
 )
