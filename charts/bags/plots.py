@@ -112,7 +112,7 @@ def front_plot(front: ParetoFront, plans: Mapping[str, Schedule] | None = None) 
     makespans, costs = _ranges(front, list(plans.values()))
     return Plot(
         f"{front.instance.name[:60]}: cost and makespan",
-        _subtitle(front),
+        _front_subtitle(front),
         [
             *_front_curves(front, makespans, costs),
             *_plan_curves(plans, makespans, costs),
@@ -129,7 +129,7 @@ def _objective(instance: Instance, point: FrontPoint) -> float:
     return objective_value(instance, point.cost_usd, point.makespan_s)
 
 
-def _subtitle(front: ParetoFront) -> str:
+def _front_subtitle(front: ParetoFront) -> str:
     instance = front.instance
     proven = sum(point.proven for point in front.points)
     extent = "the whole front" if front.complete else "not proved to be the whole front"
@@ -162,7 +162,7 @@ def _place(what: FrontPoint | Schedule) -> tuple[float, float]:
     return float(what.makespan_s), float(what.cost_usd)
 
 
-def _lines(name: str, what: FrontPoint | Schedule) -> tuple[str, ...]:
+def _place_lines(name: str, what: FrontPoint | Schedule) -> tuple[str, ...]:
     return name, f"makespan {what.makespan_s:,} s", f"cost ${what.cost_usd:.6f}"
 
 
@@ -178,7 +178,7 @@ def _front_curves(front: ParetoFront, makespans: Range, costs: Range) -> Iterato
         if mine:
             name = f"front, {label}"
             look = Look(f"{name} ({len(mine)})", colour, _FRONT_COLOUR, 1.0, sign="o", size=size, layer=4)
-            yield Curve(look, tuple(map(_place, mine)), hover=tuple(_lines(name, point) for point in mine))
+            yield Curve(look, tuple(map(_place, mine)), hover=tuple(_place_lines(name, point) for point in mine))
     apart = [point for point in points if not point.proven and point.bound_cost_usd < point.cost_usd]
     if apart:
         ends = [(_place(point), (point.makespan_s, max(point.bound_cost_usd, costs[0])), None) for point in apart]
@@ -203,7 +203,7 @@ def _plan_curves(plans: Mapping[str, Schedule], makespans: Range, costs: Range) 
             for other_s, other_usd in drawn
         )
         drawn.append(place)
-        yield Curve(look, (place,), name=name, line=close, hover=(_lines(name, plan),))
+        yield Curve(look, (place,), name=name, line=close, hover=(_place_lines(name, plan),))
 
 
 def _best_curves(front: ParetoFront, makespans: Range) -> Iterator[Curve]:
@@ -213,7 +213,7 @@ def _best_curves(front: ParetoFront, makespans: Range) -> Iterator[Curve]:
         return
     label = f"optimum of the objective ({_objective(front.instance, best):.6g})"
     look = Look(label, _BEST_COLOUR, "white", 1.0, sign="*", size=256.0, layer=4.5)
-    yield Curve(look, (_place(best),), hover=(_lines(label, best),))
+    yield Curve(look, (_place(best),), hover=(_place_lines(label, best),))
     cost_weight, time_weight = objective_weights(front.instance)
     if cost_weight > 0 and time_weight > 0 and len(front.points) > 1:
         per_s = time_weight / cost_weight
@@ -283,7 +283,7 @@ def plan_choice_plot(choice: PlanChoice) -> Plot:
     return Plot(
         f"{plans[0].schedule.instance.name[:60]}: plans for the days to come",
         f"{days} of {choice.scenario} under {choice.policy}, other than those on which the plan was chosen",
-        [*_curves(plans, costs), *_level(quiet_range, costs)],
+        [*_choice_curves(plans, costs), *_quiet_line(quiet_range, costs)],
         "cost on a quiet day ($)",
         "cost on the days ($)",
         quiet_range,
@@ -292,15 +292,15 @@ def plan_choice_plot(choice: PlanChoice) -> Plot:
     )
 
 
-def _curves(plans: Sequence[PlanOnDays], costs: Range) -> Iterator[Curve]:
+def _choice_curves(plans: Sequence[PlanOnDays], costs: Range) -> Iterator[Curve]:
     """Each figure of all plans, with a line through those that cost more on a quiet day and less on the others."""
     chosen = next(plan for plan in plans if plan.chosen)
     place = chosen.schedule.cost_usd
     yield Curve(Look("chosen", _CHOSEN, line="-", width=6.0, layer=0.5), ((place, costs[0]), (place, costs[1])))
     for label, colour, sign, of in _CURVES:
         look = Look(label, colour, colour, 1.0, sign=sign, size=36.0, layer=3)
-        yield Curve(look, tuple(_points(plans, of)), hover=tuple(_cost_lines(plan) for plan in plans))
-        yield Curve(Look("", colour, line="-", width=1.0), tuple(_points(list(_worth_their_care(plans)), of)))
+        yield Curve(look, tuple(_choice_points(plans, of)), hover=tuple(_cost_lines(plan) for plan in plans))
+        yield Curve(Look("", colour, line="-", width=1.0), tuple(_choice_points(list(_worth_their_care(plans)), of)))
     for plan in plans:
         if plan.name in _NAMED and plan.cost_usd.mean is not None:
             yield Curve(Look("", _NAMES, width=0), ((plan.schedule.cost_usd, plan.cost_usd.mean),), name=plan.name)
@@ -312,7 +312,7 @@ def _curves(plans: Sequence[PlanOnDays], costs: Range) -> Iterator[Curve]:
     yield Curve(Look("", _CURVES[0][1], line="-", width=2.5, layer=2.5), tuple(ends))
 
 
-def _points(
+def _choice_points(
     plans: Sequence[PlanOnDays], of: Callable[[PlanOnDays], float | None]
 ) -> Iterator[tuple[float, float] | None]:
     for plan in plans:
@@ -329,7 +329,7 @@ def _worth_their_care(plans: Sequence[PlanOnDays]) -> Iterator[PlanOnDays]:
             yield plan
 
 
-def _level(quiet: Range, costs: Range) -> Iterator[Curve]:
+def _quiet_line(quiet: Range, costs: Range) -> Iterator[Curve]:
     """Line on which a day costs as much as a quiet one."""
     high = min(quiet[1], costs[1])
     yield Curve(Look("cost on a quiet day", "#888888", line=":", width=1.0), ((quiet[0], quiet[0]), (high, high)))
@@ -429,7 +429,7 @@ def convergence_plot(result: Result) -> Plot:
         curves.append(Curve(_RELAXED, points, steps=True, beside=True))
     values = [point[1] for curve in curves if not curve.beside for point in curve.points if point is not None]
     return Plot(
-        _title(result),
+        _convergence_title(result),
         "",
         curves,
         "iteration",
@@ -448,7 +448,7 @@ def _with_margin(values: Sequence[float]) -> Range:
     return low - margin, high + margin
 
 
-def _title(result: Result) -> str:
+def _convergence_title(result: Result) -> str:
     objective = "no plan" if result.objective is None else f"objective {result.objective:.6g}"
     schedule = result.schedule
     burstable = schedule is not None and bool(result.instance.offer_is_burstable[schedule.vm_offer].any())
