@@ -18,6 +18,7 @@ from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import LimitReached
 from ...core.plugins import Registry, Unusable
 from ...core.processes import usable_cores
+from ...core.quantities import KB_PER_MB
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.generator import generate_instance
 from ...instances.entries import SurvivalOption
@@ -33,7 +34,6 @@ KEPT = 4
 """Instances, and plans, that a process keeps for the next cell."""
 _LEAST_VMS = 1
 _GENERATORS = Registry("generator", "spotbag.generators")
-_KB_A_MB = 1024
 
 
 def key_of(identity: Mapping[str, Any]) -> str:
@@ -274,7 +274,7 @@ def _peak_mb() -> float | None:
     with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as file:
         for line in file:
             if line.startswith("VmHWM:"):
-                return round(int(line.split()[1]) / _KB_A_MB, 1)
+                return round(int(line.split()[1]) / KB_PER_MB, 1)
     return None
 
 

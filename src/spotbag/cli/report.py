@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag report plan.json --out plan.html"
 
 _ANSWER = "spotbag.solve/1"
-_PAPER = "spotbag.published-comparison/1"
 
 
 def report_command(
@@ -53,6 +52,7 @@ def _report(what: str, instance: str | None, changes: InstanceOptions, state: st
     """Make the report on what is given, whichever it is."""
     from .. import __version__
     from ..core.json_documents import format_of, parse_json
+    from ..reports.papers import PAPER_FORMAT, paper_report, parse_paper
     from ..schedules.documents import SCHEDULE_FORMAT
 
     text = "" if os.path.isdir(what) else read_text(what)
@@ -65,9 +65,7 @@ def _report(what: str, instance: str | None, changes: InstanceOptions, state: st
         from ..reports.bags.experiment import experiment_report
 
         return experiment_report(what, __version__)
-    if kind == _PAPER:
-        from ..reports.papers import paper_report, parse_paper
-
+    if kind == PAPER_FORMAT:
         return paper_report(parse_paper(text, source), __version__)
     from ..reports.replay import replay_report
     from ..traces.files import parse_traces
