@@ -13,6 +13,9 @@ from ..library import load
 from .entries import SLOT_S
 from .platform import Platform
 
+if TYPE_CHECKING:
+    from ..arrivals import Arrival, Deadlines
+
 
 def read_platform(path: str | os.PathLike[str]) -> Platform:
     """Read a hybrid platform from a JSON file, or from standard input for ``-``.
@@ -23,10 +26,6 @@ def read_platform(path: str | os.PathLike[str]) -> Platform:
         With everything that is wrong in it.
     """
     return Platform.read(path)
-
-
-if TYPE_CHECKING:
-    from ..arrivals import Arrival, Deadlines
 
 
 def write_platform(platform: Platform, path: str | os.PathLike[str]) -> None:
