@@ -433,7 +433,9 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _SIGNS = "osD^XP*v"
 _LINES: tuple[Literal["-", "--", ":"], ...] = ("-", "--", ":")
 _ROOM = 0.04
+"""Share of the range of the values that is left free on each side of them."""
 _LEAST_POWERS = 1.1
+"""Least range of an axis of powers of ten: a little more than one, so that it has a label."""
 
 
 def look_of(place: int, label: str, *, signs: bool = True, lines: bool = False) -> Look:

@@ -33,7 +33,9 @@ _STEPS = Look("", "#6D99CB", line="-", width=1.2, layer=2)
 _BOUNDS = Look("down to the proven bound of the cost", _FRONT_COLOUR, line=":", width=0.8)
 _SAME_OBJECTIVE = Look("same objective", "#D87C6D", line="--", width=0.9, layer=1.5)
 _MOST_TIMES_WIDER = 3.0
+"""Widths of the front up to which a plan beside it widens the picture: one farther off would squeeze the front."""
 _MANY_POINTS = 100
+"""Points of a front above which they are drawn small, so that they can be told apart."""
 
 
 def best_point(front: ParetoFront) -> FrontPoint | None:

@@ -17,13 +17,12 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
 
-from ..core.text_tables import table_of
+from ..core.text_tables import Shown, Table, table_of
 from .arguments import to_file
 from .console import print_table, seconds, wrote
 
 if TYPE_CHECKING:
     from ..core.records import WholeDocument
-    from ..core.text_tables import Shown, Table
     from ..instances.instance import Instance
 
 _ANSWERS: dict[str, type[Answer]] = {}

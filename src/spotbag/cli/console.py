@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
 from rich.table import Table as ConsoleTable
 from rich.text import Text
 
-from ..core.text_tables import table_of
+from ..core.text_tables import Shown, Table, table_of
 from ..core.wording import counted, printable, printable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rich.console import ConsoleOptions
     from rich.containers import Lines
     from rich.progress import ProgressColumn, Task
     from rich.progress_bar import ProgressBar
-
-    from ..core.text_tables import Shown, Table
 
 
 def warn(messages: Iterable[str]) -> None:
@@ -44,6 +39,7 @@ def wrote(path: str, what: str = "") -> None:
 # ------------------------------------------------------------------------- tables
 
 _LONGEST_WORD = 24
+"""Most characters to which a column is kept as wide as its longest word; longer words may be broken."""
 
 
 def print_in_width(table: Table, width: int | None, otherwise: int, tight: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,8 +18,6 @@ from .console import print_table, warn
 from .options import duration_option, json_option, option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..instances.bags.price_sources import NewRows
     from ..instances.bags.vm_catalogue import CataloguedType
     from ..instances.entries import Burstable, Market

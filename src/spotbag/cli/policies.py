@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ..core.text_tables import Column, Table, table_of, words
@@ -10,8 +10,6 @@ from .answers import Answer, Part
 from .options import json_option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..core.plugins import Plugin
     from ..replay.policies import PolicyKind, Rule
 

@@ -13,7 +13,7 @@ import typer
 
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
-from ...core.text_tables import number, table_of, words
+from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import counted, dollars
 from ..answers import ABSENT, Answer, Mean, Part
 from ..arguments import (
@@ -43,7 +43,6 @@ from ..scenario_options import USUAL_DAYS, USUAL_POLICY, DaysToComeOptions, Scen
 from .planning import d_spot_text, plan_by
 
 if TYPE_CHECKING:
-    from ...core.text_tables import Table
     from ...instances.entries import Goal
     from ...instances.instance import Instance
     from ...schedules.documents import Lateness, ScheduleDocument, Survival
