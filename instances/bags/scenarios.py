@@ -12,7 +12,7 @@ from ...core.errors import InputError, Issue, input_error, show_value
 from ...core.json_documents import parse_json
 from ...core.text_files import STANDARD_INPUT, is_readable_file, packaged_toml, read_text, source_name
 from .scripted_days import Scenario, ScriptedScenario, rate_per_hour
-from .timeline import QUIET
+from .timeline import QUIET, timeline_of_document
 
 
 class NamedScenario(NamedTuple):
@@ -170,8 +170,6 @@ def _of_file(path: str, options: Mapping[str, Any]) -> Scenario:
         _refuse(options, set(), source, "a scenario of a file")
         return scenario_of_document(document, source)
     if ours or ("format" in document and not document.keys() & {"data", "SpotPriceHistory"}):
-        from .timeline import timeline_of_document
-
         timeline = timeline_of_document(document, source)
         _refuse(options, set(), source, "a day of a file")
         return ScriptedScenario(timeline, source, document.get("cloud"))

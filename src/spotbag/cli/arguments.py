@@ -424,7 +424,6 @@ class InstanceOptions(CsvOptions):
 
     def _vm_types(self, instance: Instance) -> dict[str, Any]:
         """Return the VM types that an instance gets, if it gets others; say which offers are too dear."""
-        from ..core.errors import SpotbagError
         from ..instances.entries import withdrawn
 
         types = list(instance.vm_types)

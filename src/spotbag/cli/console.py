@@ -160,11 +160,7 @@ def print_rows(rows: Iterable[Any], *columns: Shown | None, tight: bool = False)
 
 def terminal_width() -> int | None:
     """Columns of the terminal that the output goes to; None if it goes elsewhere."""
-    if not sys.stdout.isatty():
-        return None
-    from rich.console import Console
-
-    return Console().width
+    return Console().width if sys.stdout.isatty() else None
 
 
 def seconds(value: float) -> str:
@@ -253,7 +249,6 @@ def _line(
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..core.errors import InputError, Issue
-from ..core.processes import interruptible
+from ..core.processes import interruptible, usable_cores
 from ..core.text_files import read_text, write_text
 from ..core.text_tables import Shown, Table, number, table_of, words
 from .answers import Answer, Part, column
@@ -202,8 +202,6 @@ def run_command(
 
 def _oversubscribed(workers: Workers, threads: int) -> list[str]:
     """Warn of more threads than there are cores: times then say little."""
-    from ..core.processes import usable_cores
-
     cores = usable_cores()
     if not isinstance(workers, int) or workers * threads <= cores:
         return []

@@ -9,7 +9,7 @@ from contextlib import suppress
 from ..core.errors import SpotbagError
 from ..core.text_tables import Table, words
 from ..core.wording import near_names
-from .answers import Answer, Part, column
+from .answers import KINDS, Answer, Part, answer_of, column
 from .options import argument, json_option, names_of
 
 EXAMPLE = "Example:  spotbag schema solve"
@@ -49,8 +49,6 @@ def schema_command(
     A schema has a version, the number in its format: it changes when a key is taken away or changes its meaning. New
     keys may come without that. The schemas of files are printed by 'spotbag instance schema'.
     """
-    from .answers import KINDS, answer_of
-
     if kind is not None:
         if kind not in KINDS:
             raise SpotbagError(f"{kind}: no command prints this ({near_names(kind, list(KINDS))})")
