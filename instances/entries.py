@@ -61,7 +61,6 @@ SurvivalOption: TypeAlias = Literal[SurvivalLevel, "none"]
 SURVIVAL_OPTIONS: tuple[SurvivalOption, ...] = get_args(SurvivalOption)
 
 Architecture: TypeAlias = Literal["x86_64", "arm64"]
-ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
 
 
 def _refused(why: str) -> str:

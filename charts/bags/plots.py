@@ -235,24 +235,6 @@ _NAMES = "#444444"
 _NAMED = (QUIET, "greedy", "ils")
 
 
-def plot_plan_choice(choice: PlanChoice, ax: Axes | None = None) -> Axes:
-    """Draw the plans of a choice onto axes of matplotlib.
-
-    Parameters
-    ----------
-    choice : PlanChoice
-        With days of the report.
-    ax : matplotlib.axes.Axes, optional
-        Where; axes of a new figure if not given.
-
-    Raises
-    ------
-    SpotbagError
-        If there are no plans, or matplotlib is missing.
-    """
-    return axes_of_plot(plan_choice_plot(choice), ax)
-
-
 def write_plan_choice(choice: PlanChoice, path: str | os.PathLike[str]) -> None:
     """Draw the plans of a choice to a file.
 
