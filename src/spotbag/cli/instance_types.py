@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +19,7 @@ from .options import duration_option, json_option, option
 if TYPE_CHECKING:
     from ..instances.bags.price_sources import NewRows
     from ..instances.bags.vm_catalogue import CataloguedType
-    from ..instances.entries import Burstable, Market
+    from ..instances.entries import Architecture, Burstable, Market
 
 
 class TypePrice(Part):
@@ -56,18 +55,11 @@ class Types(Answer, kind="types"):
     vm_types: tuple[ListedType, ...]
 
 
-class Architecture(StrEnum):
-    """Architectures of processors."""
-
-    X86_64 = "x86_64"
-    ARM64 = "arm64"
-
-
 def types_command(
     *,
     types: str | None = option("NAMES", "Names by commas, also patterns such as 'c6i.*'."),
     region: str | None = option("NAME", "Types of this region."),
-    arch: Architecture | None = option(None, "Types of this architecture."),
+    arch: Literal["x86_64", "arm64"] | None = option(None, "Types of this architecture."),
     min_vcpus: int | None = option("N", "vCPUs at least.", min=1),
     max_vcpus: int | None = option("N", "vCPUs at most.", min=1),
     min_memory: str | None = option("AMOUNT", "Memory at least: 16GB, 512MB; a number is GB."),
@@ -87,7 +79,7 @@ def types_command(
     rows = [row for row in place if _named(row.name, names_in([types] if types else []))]
     least, most = _memory_mb("--min-memory", min_memory), _memory_mb("--max-memory", max_memory)
     tests: list[Callable[[CataloguedType], bool]] = [
-        lambda row: arch is None or row.architecture == arch.value,
+        lambda row: arch is None or row.architecture == arch,
         lambda row: min_vcpus is None or row.vcpus >= min_vcpus,
         lambda row: max_vcpus is None or row.vcpus <= max_vcpus,
         lambda row: least is None or row.memory_mb >= least,
