@@ -345,8 +345,7 @@ def _placement_issues(
         if bool(task.runtime_s) == bool(task.base_runtime_s):
             continue
         where = f"tasks[{index}]"
-        given = task.runtime_s or {}
-        for name in () if given.keys() <= pools.keys() else [name for name in given if name not in pools]:
+        for name in [name for name in task.runtime_s or () if name not in pools]:
             rule = f"names no VM type of the catalogue ({', '.join(list(pools)[:8])})"
             yield Issue(where, rule, f"runtime_s.{name}", item=task.id)
         times = _run_times(task, pools, speeds)
