@@ -121,6 +121,8 @@ def test_no_feasible_plan_is_exit_code_1_with_the_reason(shell: Shell) -> None:
     ("words", "said"),
     [
         (["solve", "none.json"], "none.json: no such file"),
+        (["solve", "none.csv"], "none.csv: no such file"),  # and not that a file of tasks has no deadline
+        (["solve", "none.swf"], "none.swf: no such file"),
         (["solve", "thai/table2"], "thai/table2: this is a stream of jobs: use 'spotbag stream' or 'spotbag size'"),
         (["solve", "caron/hybrid"], "caron/hybrid: this is a hybrid platform: use 'spotbag platform'"),
         (["solve", "hads/J61"], "did you mean hads/J60"),

@@ -360,7 +360,7 @@ class InstanceOptions(CsvOptions):
 
         if isinstance(file, ReadFile):
             return kind_of(file) != "instance"
-        if os.fspath(file).lower().endswith(TASK_FILES):
+        if os.fspath(file).lower().endswith(TASK_FILES) and os.path.exists(file):
             return True
         if os.path.isdir(file):  # of benchmarks
             return bool(self.task_file_options) or self.deadline is not None
@@ -599,7 +599,7 @@ def is_path(argument: StrPath, names: Sequence[str]) -> bool:
         return False
     return (
         readable
-        or argument.endswith((".json", *TASK_FILES))
+        or bool(os.path.splitext(argument)[1])
         or argument.startswith((".", "/", "~"))
         or os.path.isdir(argument)
     )
