@@ -165,13 +165,17 @@ class Facts:
         return self.classed and objective_weights(self.instance)[1] == 0 and not self.class_programme
 
     @cached_property
+    def by_time_alone(self) -> bool:
+        """True if the makespan alone counts, and VMs may differ."""
+        return objective_weights(self.instance)[0] == 0 and len(usable_offers(self.instance)) > 1
+
+    @cached_property
     def binds(self) -> bool:
         """True if the bound of configurations is worth its time: memory binds, or credits in a middling bag.
 
         Where the makespan alone counts, and offers differ, patterns of cores follow, which know what tasks fit a core.
         """
-        by_time_alone = objective_weights(self.instance)[0] == 0 and len(usable_offers(self.instance)) > 1
-        if by_time_alone and self.few_for_columns and not self.classed:
+        if self.by_time_alone and self.few_for_columns and not self.classed:
             return True
         if self.from_state or self.cores_alone or self.few_classes:
             return False
@@ -424,8 +428,14 @@ def _first_plan(facts: Facts, part: Run) -> Outcome:
     return facts.first
 
 
+def _counts(facts: Facts, part: Run) -> Outcome:
+    from ...bounds.bags.counted_bound import counted_bound  # here, as below, since few bags ask for it
+
+    return Outcome(None, bound=counted_bound(facts.instance))
+
+
 def _configurations(facts: Facts, part: Run) -> Outcome:
-    from ...bounds.bags.configuration_bound import configuration_bound  # here, as below, since few bags ask for it
+    from ...bounds.bags.configuration_bound import configuration_bound
 
     facts.configurations = configuration_bound(facts.instance)
     return Outcome(None, bound=facts.configurations.objective)
@@ -467,6 +477,7 @@ def _never(facts: Facts) -> bool:
 
 STEPS = (
     Step("first plan", "start", lambda b: b.plan_first, _first_plan, _never),
+    Step("counts", "proof", lambda b: b.by_time_alone, _counts),
     Step("configurations", "proof", lambda b: b.binds, _configurations),
     Step("slack-fleets", "proof", lambda b: b.by_slack, _by("class-programme")),
     Step("first search", "both", lambda b: True, _first_search, lambda b: b.hurried, lambda b: b.first_search_s),
