@@ -11,9 +11,8 @@ from typing import Any, ClassVar, TypeAlias
 from ..core.quantities import plain
 from ..core.wording import counted
 from ..traces.trace import Trace
-from .facts import RULES, AuditReport, Finding, InstanceFacts, Share, Work, exact
+from .facts import RULES, AuditReport, Finding, InstanceFacts, QuotaRule, Share, Work, exact
 from .figures import Figures, figure_findings
-from .quotas import QuotaRule
 from .vm_books import RANKS, RunBook, VmBook
 
 _CREDIT_TOLERANCE = Fraction(1, 10**6)

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.limits import LimitReached, checkpoint, count_work, current_limit, seconds_left
+from ..core.limits import ITERATIONS, LimitReached, checkpoint, count_work, current_limit, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import FloatArray, IntArray, rounded_down
-from ..core.work import ITERATIONS
 
 if TYPE_CHECKING:
     import highspy

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from .errors import InputError, Issue, SpotbagError
 from .limits import (
+    ITERATIONS,
     Limit,
     LimitReached,
     Stop,
@@ -30,7 +31,6 @@ from .limits import (
 )
 from .plugins import PluginWarning
 from .wording import PrintableStream
-from .work import ITERATIONS
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -10,12 +10,15 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 import numpy as np
 from pydantic import Field
 
+from ..core.errors import input_error
 from ..core.quantities import FloatArray, IntArray, Name
 from ..core.record_lists import LongList, rows_of
 from ..core.records import INTEGRAL, Record, Text
 from ..instances.entries import Checkpoints, Goal, Market, SurvivalLevel
 
 SCHEDULE_FORMAT: Literal["spotbag.schedule/1"] = "spotbag.schedule/1"
+CSV_COLUMNS = ("vm", "type", "market", "core", "task", "start_s", "end_s", "mode", "command")
+"""Headings of a plan as a table."""
 _LARGEST = 2**53
 
 Mode: TypeAlias = Literal["burst", "baseline"]
@@ -424,3 +427,15 @@ class ScheduleColumns:
                 command=command,
                 cores=named or None,
             )
+
+
+def refuse_table(text: str, source: str) -> None:
+    """Refuse a plan that was written as a table, whatever is to be read.
+
+    Raises
+    ------
+    InputError
+        If the text begins with the headings of one.
+    """
+    if text.startswith(",".join(CSV_COLUMNS[:5])):
+        raise input_error(source, "is a plan as a table; only one in JSON (--out plan.json) can be read back")

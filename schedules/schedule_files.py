@@ -23,6 +23,7 @@ from ..core.wording import counted
 from ..instances.entries import BASELINE, MAX_TASKS, NEVER
 from ..instances.instance import Instance
 from .documents import (
+    CSV_COLUMNS,
     MODES,
     SCHEDULE_FORMAT,
     Lateness,
@@ -31,8 +32,8 @@ from .documents import (
     ScheduleColumns,
     ScheduleDocument,
     Survival,
+    refuse_table,
 )
-from .lateness import with_late
 from .schedule import Schedule
 
 
@@ -61,18 +62,6 @@ def parse_schedule_document(text: str, source: str = "plan") -> ScheduleDocument
         with contextlib.suppress(InputError):
             return schedule_document_of(document, source)
     return schedule_document_of(parse_json(text, source), source)
-
-
-def refuse_table(text: str, source: str) -> None:
-    """Refuse a plan that was written as a table, whatever is to be read.
-
-    Raises
-    ------
-    InputError
-        If the text begins with the headings of one.
-    """
-    if text.startswith(",".join(CSV_COLUMNS[:5])):
-        raise input_error(source, "is a plan as a table; only one in JSON (--out plan.json) can be read back")
 
 
 def schedule_document_of(document: Mapping[str, Any], source: str = "plan") -> ScheduleDocument:
@@ -113,6 +102,8 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
     if document.survival is not None and document.survival.verdict == "survives" and instance.survive is None:
         instance = instance.replace(survive=document.survival.level)
     if document.late is not None:
+        from .lateness import with_late  # here, since few plans are late
+
         instance = with_late(instance, "least")
     placed, issues = _placed_by_task(document, instance)
     # With another name and unknown tasks, a list of faults would hide that the wrong instance was given.
@@ -334,9 +325,6 @@ def _task_rows(columns: ScheduleColumns) -> Iterator[str]:
             f'    {{"id": {encode(name)}, "vm": {vms[vm]}, "core": {core}, "start_s": {start}, "end_s": {end}'
             f"{modes[mode]}{seconds}{runs}{named}}}"
         )
-
-
-CSV_COLUMNS = ("vm", "type", "market", "core", "task", "start_s", "end_s", "mode", "command")
 
 
 def format_schedule_csv(schedule: Schedule) -> str:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ..core.errors import SpotbagError
-from ..core.limits import LimitReached, checkpoint, count_work, current_limit, seconds_left
+from ..core.limits import ITERATIONS, LimitReached, checkpoint, count_work, current_limit, seconds_left
 from ..core.processes import run_in_thread
-from ..core.work import ITERATIONS
 from ..models.integer_program import INFINITE, IntegerProgram, integer_costs
 from .backend import SolverAnswer, SolverLimits
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..bounds.programme import LEAVE_AFTER_S, new_highs
-from ..core.limits import LimitReached, checkpoint, count_work, current_limit, seconds_left
+from ..core.limits import ITERATIONS, LimitReached, checkpoint, count_work, current_limit, seconds_left
 from ..core.processes import run_in_thread
 from ..core.quantities import OPTIMALITY_TOLERANCE, IntArray
-from ..core.work import ITERATIONS
 from ..models.integer_program import INFINITE, IntegerProgram
 from .backend import SolverAnswer, SolverLimits, SolverStatus
 

@@ -34,8 +34,7 @@ from ...schedules.documents import (
     Survival,
 )
 from ...schedules.schedule import Schedule
-from ..facts import SURVIVAL_RULES, Violation, exact, rounded_up
-from ..quotas import quota_rules
+from ..facts import SURVIVAL_RULES, Violation, exact, quota_rules, rounded_up
 from .bill import bill_usd, sessions_of
 from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact_interval_and_dump_s, exact_run_time_s, interval_s, size_kb
 

@@ -39,17 +39,16 @@ import numpy as np
 
 from ...core.capacities import lower_of, slots_of
 from ...core.errors import ModelRefusal
-from ...core.limits import LimitReached, checkpoint, count_work
+from ...core.limits import ITERATIONS, LimitReached, checkpoint, count_work
 from ...core.quantities import NEARLY, TABLE_BYTES, BoolArray, FloatArray, IntArray
-from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound
-from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.task_classes import (
     effective_cores,
     initial_work_s,
+    least_usd_per_s,
     least_work_s,
     sustained_cores,
     task_classes,

@@ -23,9 +23,8 @@ from contextlib import suppress
 import numpy as np
 
 from ...core.errors import ModelRefusal
-from ...core.limits import LimitReached, checkpoint, count_work
+from ...core.limits import ITERATIONS, LimitReached, checkpoint, count_work
 from ...core.quantities import NEARLY, TABLE_BYTES, IntArray, rounded_down
-from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
 from ...models.bags.task_classes import usable_offers

@@ -46,15 +46,20 @@ import numpy as np
 
 from ...core.bill import begun_s
 from ...core.capacities import lower_of, slots_of
-from ...core.limits import Work, count_work, current_limit, out_of_time
+from ...core.limits import ITERATIONS, Work, count_work, current_limit, out_of_time
 from ...core.quantities import OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray, at_most, rounded_down
-from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance, RescueTime
-from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...models.bags.task_classes import effective_cores, initial_work_s, least_work_s, sustained_cores, usable_offers
+from ...models.bags.task_classes import (
+    effective_cores,
+    initial_work_s,
+    least_usd_per_s,
+    least_work_s,
+    sustained_cores,
+    usable_offers,
+)
 from ...schedules.timing import held_objective, held_usd, objective_weights
 from ..programme import MOST_CUTS, LinearRows, Maximum, maximise_concave, maximise_in_boxes
 

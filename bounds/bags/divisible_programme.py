@@ -9,8 +9,7 @@ from ...core.limits import checkpoint
 from ...core.quantities import BoolArray, FloatArray, IntArray
 from ...instances.entries import FULL_SPEED
 from ...instances.instance import Instance
-from ...models.bags.least_rates import least_usd_per_s
-from ...models.bags.task_classes import effective_cores, least_work_s, usable_offers
+from ...models.bags.task_classes import effective_cores, least_usd_per_s, least_work_s, usable_offers
 from ...schedules.timing import objective_weights
 from ..programme import Programme
 

@@ -23,9 +23,8 @@ import numpy as np
 from ...core.quantities import FloatArray, IntArray
 from ...instances.entries import RentalOffer
 from ...instances.instance import Instance
-from ...models.bags.least_rates import least_usd_per_s
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
-from ...models.bags.task_classes import initial_work_s, sustained_cores
+from ...models.bags.task_classes import initial_work_s, least_usd_per_s, sustained_cores
 from .divisible_programme import DivisibleProgramme
 
 

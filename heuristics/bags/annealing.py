@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ...core.limits import LimitReached, clock_s, count_work, current_limit, stopped
+from ...core.limits import ITERATIONS, LimitReached, clock_s, count_work, current_limit, stopped
 from ...core.quantities import FloatArray
-from ...core.work import ITERATIONS
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.method import Run, TracePoint

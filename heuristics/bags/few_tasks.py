@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.bill import begun_s
-from ...core.limits import clock_s, count_work
-from ...core.work import ITERATIONS
+from ...core.limits import ITERATIONS, clock_s, count_work
 from ...instances.entries import FULL_SPEED, NEVER
 from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance

@@ -96,11 +96,11 @@ def first_plan(instance: Instance) -> Outcome:
     instance : Instance
         With D_spot set, and without machines.
     """
-    from .greedy import greedy
-
     in_lanes = lanes_plan(instance)
     if instance.leaves_time or (in_lanes is not None and instance.n_tasks > MANY_TASKS):
         return Outcome(in_lanes)
+    from .greedy import greedy  # here, since it is not asked for plans that survive
+
     of_greedy = greedy(instance, patient=instance.n_tasks <= MANY_TASKS)
     if in_lanes is None or (of_greedy.schedule is not None and of_greedy.schedule.objective <= in_lanes.objective):
         return of_greedy

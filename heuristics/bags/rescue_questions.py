@@ -19,12 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.bill import begun_s
-from ...core.limits import LimitReached, count_work, current_limit
+from ...core.limits import ITERATIONS, LimitReached, count_work, current_limit
 from ...core.processes import run_compiled
 from ...core.quantities import NOISE, BoolArray, IntArray
 from ...core.rows import TableField, dtype_of, enter, rows_of, tables_of
 from ...core.wording import listed
-from ...core.work import ITERATIONS
 from ...instances.entries import NEVER, RentalOffer
 from ...instances.group_limits import limits_of, most_worth, one_limit_each
 from ...instances.instance import Instance

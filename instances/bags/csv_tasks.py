@@ -32,13 +32,13 @@ from ..table_columns import (
     TableColumns,
     TableRows,
     columns_of,
+    columns_of_types,
     plain,
     whole,
 )
 from ..table_formats import CSV, MadeTable, TableFormat
 from .imported import Asked, Imported, grouped, make_instance
 from .task_documents import read_table
-from .types_of_columns import columns_of_types, with_types
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
 
 _WORDS: Mapping[str, Mapping[str, str]] = {
@@ -101,7 +101,7 @@ def _instance_of(known: TableFormat, table: TextTable | MadeTable, asked: Asked,
     catalogue = {row.name: row for row in read_catalogue(asked.vms.prices).vm_types}
     # Longer type names first: a heading with c6i.large.metal must not be taken for c6i.large.
     columns = columns_of(table, form, known, sorted(catalogue, key=len, reverse=True))
-    asked = with_types(asked, columns.read, source)
+    asked = _with_types(asked, columns.read, source)
     read, more = columns_of_types(columns.read, [row.name for row in chosen_rows(asked.vms)], table, known)
     columns = replace(columns, read=read)
     rows: Iterable[tuple[int, list[str]]] = _jobs(table, known) if known.steps else table
@@ -133,6 +133,19 @@ def _instance_of(known: TableFormat, table: TextTable | MadeTable, asked: Asked,
         if issues := reader.faults_of(tasks):
             raise InputError(source, grouped(issues)) from None
         raise
+
+
+def _with_types(asked: Asked, columns: Sequence[TableColumn], source: str) -> Asked:
+    """Take the types of the headings if none are asked for."""
+    if asked.vms.types:
+        return asked
+    named = [column.vm_type for column in columns if column.vm_type is not None]
+    if not named:
+        raise SpotbagError(
+            f"{source}: no VM types are chosen: --types c6i.large,m6i.xlarge, in Python types, names some ('spotbag "
+            "instance types' lists them)"
+        )
+    return replace(asked, vms=replace(asked.vms, types=named))
 
 
 _EMPTY = "has a line of headings, and no tasks below it"

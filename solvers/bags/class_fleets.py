@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...bounds.programme import MOST_CUTS, TOLERANCE, LinearRows, maximise_concave, maximise_in_boxes
-from ...core.limits import checkpoint, count_work
+from ...core.limits import ITERATIONS, checkpoint, count_work
 from ...core.quantities import NEARLY, STEPWISE_ROUNDING, TABLE_BYTES, FloatArray, IntArray
-from ...core.work import ITERATIONS
 from ...models.bags.core_patterns import schedule_of_cores
 from ...schedules.schedule import Schedule
 from .class_tables import ClassTables, VmTable

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.errors import ModelRefusal
-from ...core.limits import checkpoint, count_work
+from ...core.limits import ITERATIONS, checkpoint, count_work
 from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
 from ...core.wording import counted
-from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance

@@ -31,10 +31,9 @@ import numpy as np
 
 from ...bounds.bags.core_prices import OfferCores, best_core_prices
 from ...core.errors import ModelRefusal
-from ...core.limits import LimitReached, checkpoint
+from ...core.limits import ITERATIONS, LimitReached, checkpoint
 from ...core.processes import run_compiled
 from ...core.quantities import NEARLY, STEPWISE_ROUNDING, TABLE_BYTES, FloatArray, IntArray
-from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, RentalOffer
 from ...instances.group_limits import binding_limits, keeps_group_limits
 from ...instances.instance import Instance

@@ -17,6 +17,7 @@ from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.limits import (
+    ITERATIONS,
     SIGN_OF_LIFE_S,
     Stop,
     Stopwatch,
@@ -32,7 +33,6 @@ from ...core.limits import (
 )
 from ...core.processes import default_threads, interruptible
 from ...core.quantities import at_most, closes_gap
-from ...core.work import ITERATIONS
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance

@@ -15,13 +15,12 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.capacities import lower_of, slots_of
+from ...core.limits import ITERATIONS
 from ...core.processes import run_compiled
 from ...core.quantities import FloatArray, IntArray
-from ...core.work import ITERATIONS
 from ...instances.entries import FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
-from ...models.bags.least_rates import least_usd_per_s
-from ...models.bags.task_classes import TaskClasses, effective_cores, least_work_s
+from ...models.bags.task_classes import TaskClasses, effective_cores, least_usd_per_s, least_work_s
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from .vm_columns_kernel import Classes, ColumnTable, Limits, Machine, SortedTasks, find_columns, least_end, quick_bound

@@ -532,7 +532,7 @@ class MethodOptions:
 
 def _refuse_table_of_plan(path: StrPath) -> None:
     """Refuse a plan as a table where a file of tasks is expected."""
-    from ..schedules.schedule_files import refuse_table
+    from ..schedules.documents import refuse_table
 
     if isinstance(path, ReadFile):
         refuse_table(path.text[:_MOST_OF_HEADINGS], source_name(path))

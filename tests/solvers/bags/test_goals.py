@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import InputError
-from spotbag.core.limits import count_work, seconds_left
-from spotbag.core.work import ITERATIONS
+from spotbag.core.limits import ITERATIONS, count_work, seconds_left
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.heuristics.bags.greedy import greedy
 from spotbag.heuristics.bags.lanes import earliest_plan

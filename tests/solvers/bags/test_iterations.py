@@ -14,6 +14,7 @@ import spotbag
 from spotbag import InputError, Instance, Result, Schedule, State
 from spotbag.core.errors import ModelRefusal
 from spotbag.core.limits import (
+    ITERATIONS,
     LimitReached,
     Stopwatch,
     checkpoint,
@@ -25,7 +26,6 @@ from spotbag.core.limits import (
     within,
     work_clock,
 )
-from spotbag.core.work import ITERATIONS
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Outcome, Run
 from spotbag.schedules.schedule_files import format_schedule

@@ -99,7 +99,7 @@ def _read_running(path: str, problem: Instance, so_far: State) -> Schedule | Non
 
 def _replan(problem: Instance, so_far: State, running: Schedule | None, planning: MethodOptions) -> Result:
     """Plan the rest of a bag, and print the warnings of the plan."""
-    from ...core.work import ITERATIONS
+    from ...core.limits import ITERATIONS
     from ...solvers.bags.replan import LONG_S, replan
     from ...solvers.bags.warm_up import warm_up_replan
 

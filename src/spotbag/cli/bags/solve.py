@@ -38,7 +38,6 @@ from ..console import (
     wrote,
 )
 from ..options import given_options, instance_argument, json_option, option, plan_gantt_option, plan_out_option
-from ..runs import mean, mean_cell
 from ..scenario_options import USUAL_DAYS, USUAL_POLICY, DaysToComeOptions, ScenarioOptions, notes_of
 from .planning import d_spot_text, plan_by
 
@@ -434,6 +433,8 @@ def print_rented(schedule: Schedule) -> None:
 
 def _print_choice(choice: PlanChoice) -> None:
     """Print the plans side by side on the days of the report."""
+    from ..runs import mean, mean_cell  # here, since few plans are chosen by days
+
     if choice.schedule is None:
         return
     n_days = choice.plans[0].days if choice.plans else 0
