@@ -98,6 +98,17 @@ def core_work(fleet: Fleet) -> CoreWork:
 
 
 @compiled_part
+def _credits_after(credits: FloatArray, balance: float, seconds: int, n_full: int, n_slow: int) -> tuple[float, float]:
+    """Return the credits that are lacking after some seconds, and the balance.
+
+    A VM earns all the time, and tasks spend in both modes. What lacks is charged once: the balance begins at 0 again.
+    """
+    balance += (credits[2] - n_full * credits[3] - n_slow * credits[4]) * seconds
+    owed = max(-balance, 0.0)
+    return owed, min(max(balance, 0.0), credits[1])
+
+
+@compiled_part
 def start_order_ends(
     fleet: Fleet,
     vm: int,
@@ -169,15 +180,9 @@ def start_order_ends(
                 break
             now = max(now, end[first])
             if bursts:
-                # Credits since the last event: earned by the VM, spent by tasks in both modes; debt is charged once.
-                change = fleet.credits[vm, 2] - n_full * fleet.credits[vm, 3] - n_slow * fleet.credits[vm, 4]
-                balance += change * (now - since)
+                owed, balance = _credits_after(fleet.credits[vm], balance, now - since, n_full, n_slow)
+                lacking += owed if n_started > 0 else 0.0
                 since = now
-                if balance < 0.0:
-                    if n_started > 0:
-                        lacking -= balance
-                    balance = 0.0
-                balance = min(balance, fleet.credits[vm, 1])
                 n_full -= runs[first] == 1 or runs[first] == 2
                 n_started -= runs[first] == 1
                 n_slow -= runs[first] == 0
@@ -196,14 +201,9 @@ def start_order_ends(
                 free = core
         full = not (bursts and slow[task])
         if bursts:
-            change = fleet.credits[vm, 2] - n_full * fleet.credits[vm, 3] - n_slow * fleet.credits[vm, 4]
-            balance += change * (now - since)
+            owed, balance = _credits_after(fleet.credits[vm], balance, now - since, n_full, n_slow)
+            lacking += owed if n_started > 0 else 0.0
             since = now
-            if balance < 0.0:
-                if n_started > 0:
-                    lacking -= balance
-                balance = 0.0
-            balance = min(balance, fleet.credits[vm, 1])
             if full:
                 n_full += 1
                 n_started += 1
