@@ -22,8 +22,9 @@ class Budget:
         the fastest is wanted that costs little more; the plan without the guarantee, where D_spot is chosen so that
         plans survive, and a first plan that leaves time to do again what is lost, for a method most of whose plans do
         not; the search for a plan in time, where one with late tasks is wanted if there is none; of that for a plan
-        that survives, plans with tasks that end as late as they may, where a simple one survives only with an earlier
-        D_spot. Without a limit, the second quantity where the first is not proved, as a share of the time of the first.
+        that survives, the first one where what is lost at once may not fit the time on demand, and plans with tasks
+        that end as late as they may, where a simple one survives only with an earlier D_spot. Without a limit, the
+        second quantity where the first is not proved, as a share of the time of the first.
     first
         What is asked first, and leaves little: the first quantity of a goal; the annealing of the objective of a plan
         with late tasks; building a model.
@@ -32,11 +33,8 @@ class Budget:
         that time has ended a search.
     look_share
         Of the limit, each look for what would save the late tasks.
-    risky
-        Of the time for a plan that survives, the first one where what is lost at once may not fit the time on demand.
-    polish, least_s
-        The method itself for a D_spot that another one has found, without a limit: a share of the time of the plan
-        without the guarantee, and the least seconds of this and of a second quantity.
+    least_s
+        Least seconds, without a limit, of a second quantity and of other questions beside the first.
     look_s, look_s_a_task
         Seconds beyond the limit in which a plan may be looked at, and more of them for each task: the
         limit was used up to make it.
@@ -60,8 +58,6 @@ class Budget:
     first: float = 0.8
     most: float = 0.9
     look_share: float = 0.05
-    risky: float = 0.7
-    polish: float = 0.25
     least_s: float = 1.0
     look_s: float = 0.1
     look_s_a_task: float = 3e-6

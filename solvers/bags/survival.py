@@ -47,7 +47,6 @@ _STEPS = ((3_000, 7), (30_000, 4), (300_000, 2))
 _MOVES, _MOVES_WITHOUT = 1_000_000, 200_000
 _RESCUE_SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.3)
 """Shares of the time on demand that whole tasks may fill where it is short."""
-_MOST_POLISHED = 3
 _AS_LONG_AS_IT_TAKES = sys.maxsize
 
 
@@ -113,7 +112,7 @@ def _first_to_leave_time(
         risky = not _leaves_enough(question) or search.best is None
         early = _that_end_early(search, question) if search.best is None else None
         simple, left_s = search.best, seconds_left()
-        of_it = BUDGET.half if early is not None else BUDGET.risky if risky else 1.0
+        of_it = BUDGET.half if early is not None or risky else 1.0
         with within(None if left_s is None else of_it * max(left_s - look_s, BUDGET.most * left_s / 2)):
             if attempts.method.name not in ("auto", "search"):  # most of their plans leave no time
                 with within(share_of_time(BUDGET.half)):
@@ -282,7 +281,6 @@ def _first_by_d_spot(
             search.look()
             if attempts.method.exact or attempts.method.name == "search":
                 search.leave_time(_rescuable_instance(instance, level))
-            search.polish(took_s)
     return search.chosen(took_s)
 
 
@@ -403,8 +401,6 @@ class _Search:
         self._level = level
         self.first = first
         self.best: Schedule | None = None
-        self._best_at_s = 0
-        self._kept: list[int] = []
 
     def by(self, moves: int) -> Attempts:
         """Return the search with a limit on its moves."""
@@ -431,7 +427,6 @@ class _Search:
         self._attempts.log.note("survival", instance, plan)
         if ordered is not None and (self.best is None or ordered.objective < self.best.objective):
             self.best = ordered
-            self._best_at_s = instance.time_limit_s("spot")
         return ordered is not None
 
     def keep(self, initial: Schedule | None) -> None:
@@ -493,10 +488,7 @@ class _Search:
 
         def survives(n_spot: int, to_come: int) -> bool | None:
             limits = instance.limits.model_copy(update={"max_spot": exist + n_spot})
-            with suppress(LimitReached), within(share_of_time(1 / to_come)):
-                plan = first_stage(self.quick, question.replace(limits=limits), None).schedule
-                return None if plan is None else self.take(instance, plan)
-            return None
+            return self._ask(question.replace(limits=limits), instance, None, to_come)
 
         _halve(0, first_has, 1, self._steps(), survives, self.settled)
 
@@ -516,21 +508,15 @@ class _Search:
         """Make a plan for a D_spot; return whether one survives, None if there is no plan."""
         if self.settled():
             return None
-        with within(share_of_time(1 / max(to_come, 1))):
-            survives = self._try_with(self.quick, self._instance.replace(d_spot_s=d_spot_s))
-        if survives:
-            self._kept.append(d_spot_s)
-        return survives
+        instance = self._instance.replace(d_spot_s=d_spot_s)
+        return self._ask(instance, instance, self._start(instance), max(to_come, 1))
 
-    def _try_with(self, attempts: Attempts, instance: Instance) -> bool | None:
-        """Make a plan; return whether it survives; None if there is no plan."""
-        try:
-            plan = first_stage(attempts, instance, self._start(instance)).schedule
-        except LimitReached:
-            return None
-        if plan is None:
-            return None
-        return self.take(instance, plan)
+    def _ask(self, question: Instance, instance: Instance, start: Schedule | None, to_come: int) -> bool | None:
+        """Plan in a part of the time; return whether the plan survives, None without one."""
+        with suppress(LimitReached), within(share_of_time(1 / to_come)):
+            plan = first_stage(self.quick, question, start).schedule
+            return None if plan is None else self.take(instance, plan)
+        return None
 
     def _start(self, instance: Instance) -> Schedule | None:
         """Return the best plan so far, if it is one for this D_spot."""
@@ -541,19 +527,3 @@ class _Search:
         spot[instance.running.task] = False
         latest = int(best.task_end_s[spot].max(initial=0))
         return plan_of(instance, best) if latest <= instance.time_limit_s("spot") else None
-
-    def polish(self, first_took_s: float) -> None:
-        """Ask the method itself, if the plans were made by another one, or in less time."""
-        if self.best is None or self.settled() or self.quick is self._silent:
-            return
-        limited = self._silent.method.exact and seconds_left() is None
-        # With more effort, D_spot is used to the full, which a plan may not survive: then another one.
-        latest_first = sorted({*self._kept} - {self._best_at_s}, reverse=True)
-        most = 1 if limited else _MOST_POLISHED
-        for number, d_spot_s in enumerate([self._best_at_s, *latest_first][:most]):
-            before = self.best.objective
-            share = share_of_time(1 / (most - number))
-            with within(max(BUDGET.polish * first_took_s, BUDGET.least_s) if limited else share):
-                self._try_with(self._silent, self._instance.replace(d_spot_s=d_spot_s))
-            if self.best.objective < before:
-                return

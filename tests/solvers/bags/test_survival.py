@@ -134,7 +134,7 @@ def test_a_plan_to_start_from_that_survives_is_not_lost_to_a_better_one(monkeypa
     instance = bag(limits={"max_on_demand": 3}, tasks=[{"id": "t", "memory_mb": 1, "base_runtime_s": 100, "count": 4}])
     safe = quickly(instance).schedule
     assert safe is not None
-    for name in ("look", "look_at_fewer", "polish"):
+    for name in ("look", "look_at_fewer"):
         monkeypatch.setattr(survival._Search, name, lambda search, *given: None)
     kept = quickly(instance, survive="one-type", initial=safe)
     assert kept.schedule is not None
