@@ -96,15 +96,7 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
     What the plan says that it survives is what it is to survive, and the D_spot that it was made for is its D_spot,
     unless the instance says something else. One that names late tasks is one of an instance that allows them.
     """
-    # The plan was made for a D_spot and a level of survival: they hold where the instance leaves them open.
-    if instance.d_spot_s is None and document.d_spot_s is not None:
-        instance = instance.replace(d_spot_s=min(document.d_spot_s, instance.deadline_s))
-    if document.survival is not None and document.survival.verdict == "survives" and instance.survive is None:
-        instance = instance.replace(survive=document.survival.level)
-    if document.late is not None:
-        from .lateness import with_late  # here, since few plans are late
-
-        instance = with_late(instance, "least")
+    instance = _as_planned(document, instance)
     placed, issues = _placed_by_task(document, instance)
     # With another name and unknown tasks, a list of faults would hide that the wrong instance was given.
     if issues and (document.instance != instance.name or not placed):
@@ -151,6 +143,19 @@ def schedule_of_document(document: ScheduleDocument, instance: Instance, source:
     if issues:
         raise InputError(source, _grouped(issues))
     return schedule
+
+
+def _as_planned(document: ScheduleDocument, instance: Instance) -> Instance:
+    """Return the instance as a plan was made for it, where it leaves D_spot, survival and late tasks open."""
+    if instance.d_spot_s is None and document.d_spot_s is not None:
+        instance = instance.replace(d_spot_s=min(document.d_spot_s, instance.deadline_s))
+    if document.survival is not None and document.survival.verdict == "survives" and instance.survive is None:
+        instance = instance.replace(survive=document.survival.level)
+    if document.late is not None:
+        from .lateness import with_late  # here, since few plans are late
+
+        instance = with_late(instance, "least")
+    return instance
 
 
 def another_instance(made_for: str, instance: Instance, rows: Sequence[Any]) -> str:

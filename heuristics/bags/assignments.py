@@ -129,7 +129,6 @@ def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
 def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArray) -> Assignments:
     """Make the state of queues; tasks that are ``slow`` run at the baseline on burstable VMs."""
     from .annealing_kernel import Objective
-    from .assignment_kernel import AssignmentState
     from .start_order_kernel import Fleet
 
     closed = {number for number, machine in enumerate(instance.machines) if not machine.open}
@@ -137,33 +136,13 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
     vm_offer = np.array([queue.offer.index for queue in queues], dtype=np.int64)
     vm_machine = np.array([queue.machine for queue in queues], dtype=np.int64)
     vm_vcpus = np.array([queue.offer.vcpus for queue in queues], dtype=np.int64)
-    n_vms, n_tasks = len(queues), instance.n_tasks
-    capacity = min(max(2 * max(len(queue.tasks) for queue in queues), 8 + 8 * n_tasks // n_vms), n_tasks)
-    vm_tasks = np.zeros((n_vms, capacity), dtype=np.int64)
-    vm_count = np.array([len(queue.tasks) for queue in queues], dtype=np.int64)
-    task_vm = np.zeros(n_tasks, dtype=np.int64)
-    for vm, queue in enumerate(queues):
-        vm_tasks[vm, : vm_count[vm]] = queue.tasks
-        task_vm[queue.tasks] = vm
     cost_weight, time_weight = objective_weights(instance)
     zero_s = time_zero_s(instance)
     rents = vm_rents(instance, vm_offer, vm_machine)
     prices, vm_bill = bills_of(rents, cost_weight, zero_s)
     vm_free = rents.paid_until_s - zero_s
     binds = ~instance.memory_never_binds
-    core_start = np.repeat(rents.ready_s[:, None] - zero_s, int(vm_vcpus.max()), axis=1)
-    held_kb, core_runs = np.zeros_like(core_start), np.full_like(core_start, 3)
-    exists = np.flatnonzero(vm_machine >= 0)
-    if len(exists):
-        running, free_s = instance.running, instance.machine_core_free_s
-        width = min(core_start.shape[1], free_s.shape[1])
-        core_start[exists, :width] = free_s[vm_machine[exists], :width]
-        held = np.zeros_like(free_s)
-        held[running.machine, running.core] = instance.memory_kb[instance.task_group[running.task]]
-        held_kb[exists, :width] = held[vm_machine[exists], :width]
-        runs = np.full_like(free_s, 3)
-        runs[running.machine, running.core] = np.where(running.baseline, 0, 2)
-        core_runs[exists, :width] = runs[vm_machine[exists], :width]
+    core_start, held_kb, core_runs = _cores(instance, vm_machine, rents.ready_s - zero_s, int(vm_vcpus.max()))
     latest = latest_ends_s(instance, np.arange(len(instance.offers)))
     fleet = Fleet(
         durations=np.ascontiguousarray(instance.duration_s[instance.task_group].transpose(2, 1, 0)),
@@ -182,7 +161,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
         bursts=instance.offer_is_burstable[vm_offer],
         credits=_credits(instance, queues, core_start),
     )
-    penalty = 20 * (time_weight + float(prices.max()) * n_vms)
+    penalty = 20 * (time_weight + float(prices.max()) * len(queues))
     return Assignments(
         instance=instance,
         fleet=fleet,
@@ -199,21 +178,56 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
         credit_price=_CREDIT_SECONDS * (time_weight + float(prices.max())),
         offset=time_weight * zero_s - float(prices @ vm_free),
         zero_s=zero_s,
-        plan=AssignmentState(
-            tasks=vm_tasks,
-            number=vm_count,
-            vm=task_vm,
-            slow=slow.copy(),
-            open=instance.open_tasks,
-            end=np.zeros(n_vms, dtype=np.int64),
-            total=np.zeros(n_vms, dtype=np.int64),
-            lacking=np.zeros(n_vms),
-            late=np.zeros(n_vms, dtype=np.int64),
-            charged=np.zeros(n_vms),
-            random=np.ones(1, dtype=np.int64),
-        ),
+        plan=_placed(instance, queues, slow),
         alike=_alike(instance),
     )
+
+
+def _placed(instance: Instance, queues: list[Queue], slow: BoolArray) -> AssignmentState:
+    """Return the tasks of queues as the compiled loop changes them, with room for more; its ends are not set."""
+    from .assignment_kernel import AssignmentState
+
+    n_vms, n_tasks = len(queues), instance.n_tasks
+    capacity = min(max(2 * max(len(queue.tasks) for queue in queues), 8 + 8 * n_tasks // n_vms), n_tasks)
+    vm_tasks = np.zeros((n_vms, capacity), dtype=np.int64)
+    vm_count = np.array([len(queue.tasks) for queue in queues], dtype=np.int64)
+    task_vm = np.zeros(n_tasks, dtype=np.int64)
+    for vm, queue in enumerate(queues):
+        vm_tasks[vm, : vm_count[vm]] = queue.tasks
+        task_vm[queue.tasks] = vm
+    return AssignmentState(
+        tasks=vm_tasks,
+        number=vm_count,
+        vm=task_vm,
+        slow=slow.copy(),
+        open=instance.open_tasks,
+        end=np.zeros(n_vms, dtype=np.int64),
+        total=np.zeros(n_vms, dtype=np.int64),
+        lacking=np.zeros(n_vms),
+        late=np.zeros(n_vms, dtype=np.int64),
+        charged=np.zeros(n_vms),
+        random=np.ones(1, dtype=np.int64),
+    )
+
+
+def _cores(
+    instance: Instance, vm_machine: IntArray, ready_s: IntArray, most_cores: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return when each core is free, and until then the memory held and what runs there, as `Fleet` has them."""
+    core_start = np.repeat(ready_s[:, None], most_cores, axis=1)
+    held_kb, core_runs = np.zeros_like(core_start), np.full_like(core_start, 3)
+    exists = np.flatnonzero(vm_machine >= 0)
+    if len(exists):
+        running, free_s = instance.running, instance.machine_core_free_s
+        width = min(most_cores, free_s.shape[1])
+        core_start[exists, :width] = free_s[vm_machine[exists], :width]
+        held = np.zeros_like(free_s)
+        held[running.machine, running.core] = instance.memory_kb[instance.task_group[running.task]]
+        held_kb[exists, :width] = held[vm_machine[exists], :width]
+        runs = np.full_like(free_s, 3)
+        runs[running.machine, running.core] = np.where(running.baseline, 0, 2)
+        core_runs[exists, :width] = runs[vm_machine[exists], :width]
+    return core_start, held_kb, core_runs
 
 
 def _releases_s(instance: Instance, zero_s: int) -> IntArray:
