@@ -25,8 +25,10 @@ def core_gains(values: IntArray, seconds: IntArray, copies: IntArray, best: IntA
     for kind in range(len(values)):
         left, part = copies[kind], 1
         while left > 0:
+            # By parts of 1, 2, 4, ... and the rest, every number of tasks is a choice of few items.
             part = min(part, left)
             step, worth = part * seconds[kind], part * values[kind]
+            # From the largest load down, so that what is added to has not got this part already.
             for load in range(n_loads - 1, step - 1, -1):
                 with_it = best[load - step] + worth
                 taken[item, load] = with_it > best[load]

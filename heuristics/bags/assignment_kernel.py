@@ -149,6 +149,7 @@ def anneal_assignments(
     new_a, new_b = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
     work = core_work(fleet)
     state = plan.random[0]
+    # VMs that break a rule are counted, so that a plan is known to be right without a look at all of them.
     broken = 0
     value: float = 0.0
     paid: float = 0.0
@@ -346,12 +347,14 @@ def anneal_assignments(
                     task_vm[vm_tasks[a, position]] = a
                 for position in range(at_b, count_b):
                     task_vm[vm_tasks[b, position]] = b
+        # All VMs are looked through only where the one that ended last has changed and ends earlier now.
         if last >= longest_end:
             longest = a if ends_a.end >= ends_b.end else b
         elif is_either(longest, a, b):
             longest = last_vm(vm_end, longest)
         if broken == 0 and over <= 0.0 and value < best.value[0] - 1e-12:
             best.value[0] = value
+            # Between two best plans few VMs change: only those are copied.
             for vm in range(n_vms):
                 if stale[vm]:
                     stale[vm] = False

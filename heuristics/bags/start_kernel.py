@@ -87,7 +87,7 @@ def cheapest_with_room(
             if roomiest < 0 or share > most:
                 roomiest = k
                 most = share
-        if found < 0:
+        if found < 0:  # tasks are whole: the last ones may exceed the room that tasks which are cut would have filled
             found = roomiest
         left[found] -= times[found]
         chosen[task] = found
@@ -111,6 +111,7 @@ def least_loaded_core(
     chosen : sequence of int, shape (n_tasks,)
         Receives the core of each task.
     """
+    # Cores that are free first come first, so that the list is a heap already.
     heap = [(free[index], cores[index]) for index in range(len(cores))]
     for position, task_s in enumerate(seconds):
         load, core = heap[0]

@@ -174,6 +174,7 @@ def start_order_ends(
             room = not closing and busy < vcpus and (size_kb < 0 or fits(size_kb - used - need))
             if room and now >= release:
                 break
+            # A VM has few cores: to look at all of them is faster than a heap.
             first = -1
             for core in range(vcpus):
                 if runs[core] >= 0 and (first < 0 or end[core] < end[first]):

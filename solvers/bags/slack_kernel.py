@@ -244,7 +244,7 @@ def list_columns(
             return HALTED
         # All multisets of patterns of the other cores, depth first, each core no earlier in the list than the last.
         depth = 0
-        left[0] = allowed - of_top
+        left[0] = allowed - of_top  # the slack that the other cores may have together
         sums[0] = cores.packed[top]
         chosen[0] = 0
         while depth >= 0:
@@ -326,7 +326,7 @@ def add_vm(reached: Reached, count: int, frontier: Sets, vms: Sets, step: Step, 
     fields, halt
         See `list_columns`.
     """
-    most = len(reached.packed) // 2
+    most = len(reached.packed) // 2  # a fuller table would have long runs of places that are taken
     for source in range(len(frontier.packed)):
         for column in range(len(vms.packed)):
             value = frontier.value[source] + vms.value[column]
@@ -396,7 +396,7 @@ def least_slack_of_rest(rest: int, vms: int, last: LastOffer, fields: Fields) ->
                 return np.inf
             work += count * last.seconds[index]
             worth += count * last.prices[index]
-    seconds = -(-work // last.cores)
+    seconds = -(-work // last.cores)  # of VMs whose cores never wait for each other
     if seconds > vms * last.most_s:
         return np.inf
     return max(last.price * seconds + vms * last.unrented - worth, 0.0)

@@ -182,7 +182,7 @@ def least_end(
                 task += 1
             # Nothing starts now, or all that could was tried: on to the next end, once.
             if not deeper and untried[level] <= n and busy > 0:
-                untried[level] = n + 1
+                untried[level] = n + 1  # one more than after all tasks: that this was done shows when it comes back
                 level += 1
                 moment[level] = soonest
                 untried[level] = 0
@@ -209,6 +209,7 @@ def quick_bound(seconds: IntArray, memory: IntArray, n: int, machine: Machine) -
         longest = max(longest, seconds[task])
         work += seconds[task] * slots_in(memory[task])
         energy += seconds[task] * lower_of(memory[task])
+        # No two of these are ever on the VM together, so that they take turns.
         if 2 * lower_of(memory[task]) > lower_of(room):
             large += seconds[task]
         if 2 * upper_of(memory[task]) > upper_of(room):
@@ -363,9 +364,9 @@ def find_columns(
         n += 1
         work += seconds[index] * slots_in(memory[index])
         energy += seconds[index] * lower_of(memory[index])
-        total_surplus += surplus[index]
+        total_surplus += surplus[index]  # what is proved of the reduced cost before the end is known
         total_dual += dual[index]
-        following = index
+        following = index  # none before: each set of tasks is made in one order of its classes
         # Is the column cheap enough, by a bound of its end, then by its least end?
         least = quick_bound(task_seconds, task_memory, n, machine)
         limit = most_end
