@@ -34,7 +34,6 @@ from .exact_method import ModelTrace, exact_outcome, start_plan
 from .vm_columns import VmColumn, plan_of_columns
 
 _MOST_LISTED = 1_000, 40_000  # columns: while a part can be split, at one makespan
-_POOL_GROWTH = 1.4
 _PROGRAM_SHARE = 0.15
 _TRIALS = (200, 5_000)
 
@@ -229,8 +228,8 @@ class _ColumnSearch:
         return self.master.finders[column.offer].place(column, _TRIALS[-1]).column
 
     def _choose_from_pool(self) -> None:
-        """Look for a better plan of the columns that were generated so far, once there are many new ones."""
-        if len(self.master.columns) < _POOL_GROWTH * self._pool_solved:
+        """Look for a better plan of the columns that were generated so far, whenever they are twice as many."""
+        if len(self.master.columns) < 2 * self._pool_solved:
             return
         self._pool_solved = len(self.master.columns)
         everything = _Part(0.0, self._window.earliest_s, self._window.latest_s)
