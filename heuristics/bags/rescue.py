@@ -256,8 +256,9 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
 def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | None:
     """Return the rescue of a plan whose spot VMs of some types go down at a second.
 
-    It ends by the deadline, and plan and rescue cost no more than the certificates that name this loss promise:
-    ``blackout``, and ``one-type`` if it is one type.
+    All is done in time, and plan and rescue cost no more than the certificates that name this loss promise:
+    ``blackout``, and ``one-type`` if it is one type. Where tasks wait for their release, the certificates may promise
+    the cost of a rescue that begins later: this one begins at once, and its VMs are paid as they wait.
 
     Parameters
     ----------
@@ -271,10 +272,9 @@ def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | N
     Returns
     -------
     Rescue or None
-        None if it is not shown that the plan survives this, or if tasks have dates: a rescue may have to begin later
-        then, to cost no more; a rescue of no task if nothing is lost.
+        None if it is not shown that the plan survives this; a rescue of no task if nothing is lost.
     """
-    return None if schedule.instance.has_dates else _rescuer(schedule).rescue_at(tuple(types), at_s)
+    return _rescuer(schedule).rescue_at(tuple(types), at_s)
 
 
 def rescue_by_twins(schedule: Schedule, vms: Iterable[int], at_s: int) -> Rescue | None:
@@ -521,11 +521,11 @@ class _Rescuer:
             return None
         moments = self.moments(types)
         moment = moments[bisect_left(moments, at_s, key=lambda moment: moment.last_s)]
-        at_once = self._at_once(types, lost, at_s)
+        at_once, group = self._at_once(types, lost, at_s), self.instance.task_group
         if (
             at_once is not None
             and self._paid_usd(lost, at_s) + at_once.cost_usd <= moment.cost_usd
-            and at_once.end_s + moment.least_slack_s <= self.instance.deadline_s
+            and (at_once.task_end_s + moment.least_slack_s <= self.instance.due_s[group[at_once.task]]).all()
         ):
             return at_once
         return self._rescue_of(types, lost, moment, at_s)
@@ -549,8 +549,11 @@ class _Rescuer:
         place_of = {task: place for place, task in enumerate(tasks.task.tolist())}
         still = ints(place_of[task] for task in later.task.tolist())
         places = packing.places[still]
-        # What is put on VMs of the plan cannot begin before these have done what is planned.
+        # What is put on VMs of the plan cannot begin before these have done what is planned, and nothing before it is
+        # released.
         shift_s = at_s - moment.at_s
+        if (places["start"] + shift_s < self.bag.tasks["release"][later.task]).any():
+            shift_s = 0
         movable = (shift_s > 0) | (packing.vms["own"][places["vm"]] < 0)
         places["start"] += np.where(movable, shift_s, 0)
         rental = packing.vms["rental"][places["vm"]]

@@ -69,6 +69,7 @@ class Replay(EventLoop[DayOutcome]):
         record: bool = False,
         law: object = None,
     ) -> None:
+        policy.require_dates_known(plan.instance)
         self.policy = policy
         self.cloud = cloud
         self.day = timeline.resolved(cloud)

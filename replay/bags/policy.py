@@ -7,6 +7,8 @@ from dataclasses import Field, fields, is_dataclass
 from typing import Any, ClassVar
 
 from ...instances.entries import RentalOffer
+from ...instances.instance import Instance
+from ...schedules.timing import require_no_dates
 from ..policies import Rule, Rules, named_with_rules
 from .interpreted import QUESTIONS
 from .state import ReplayState, Vm
@@ -38,7 +40,7 @@ class Policy:
     asks_for_law : bool
         Whether it wants to know what is known of days like the one that it meets: ``ReplayState.scenario_law``.
     dates : bool
-        Whether it may meet tasks with dates of their own. None that promises to meet the deadline does yet.
+        Whether it may meet tasks with dates of their own; bags with some are refused if not.
     """
 
     name: str
@@ -48,6 +50,12 @@ class Policy:
     idle_limit_s: int | None = None
     asks_for_law: ClassVar[bool] = False
     dates: ClassVar[bool] = True
+
+    @classmethod
+    def require_dates_known(cls, instance: Instance) -> None:
+        """Refuse a bag whose tasks have dates, if the policy knows none."""
+        if not cls.dates:
+            require_no_dates(instance, f"the policy {cls.name}", "others do, such as on-time, hads and static")
 
     def name_with_options(self) -> str:
         """Return the name of the class and, of a dataclass, the options that are not its own."""

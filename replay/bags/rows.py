@@ -574,8 +574,9 @@ class Rows:
     rescue_vms: list[RescueVmRow] = _of("rescue")
     rescue_tasks: list[RescueTaskRow] = _of("rescue")
     # The rescue that `on-time` keeps ready, and how it is looked for: on-demand offers, those of new VMs by price, and
-    # where the durations on each are; durations and memory of tasks; those that are open and those to be packed; the
-    # VMs that may be used, with when their cores are free; what was found.
+    # where the durations on each are; durations and memory of tasks, when they are released, and how long before the
+    # deadline of the bag they are due; those that are open and those to be packed; the VMs that may be used, with when
+    # their cores are free; what was found.
     standby: list[StandbyRow] = _of("open")
     standby_vms: list[StandbyVmRow] = _of("new")
     standby_work_s: list[int] = _of("new_cores")
@@ -585,6 +586,8 @@ class Rows:
     need_s: list[int] = _of("needs")
     need_least_s: list[int] = _of("open")
     need_kb: list[int] = _of("open")
+    need_ready_s: list[int] = _of("open")
+    need_after_s: list[int] = _of("open")
     open_tasks: list[int] = _of("open")
     packed: list[int] = _of("open")
     placed: list[int] = _of("open")

@@ -17,13 +17,12 @@ from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.clouds import PAPERS, Cloud, cloud_of, find_cloud
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
-from ...schedules.timing import require_no_dates
 from ..policies import Given, PolicyMaker
 from ..runs import Runs, by_name, check_runs, means_of, replay_batches
 from .engine import Replay
 from .outcome import DayOutcome
 from .plan import CheckedPlan, ReplayPlan, checked, on_demand_schedule, replay_plan
-from .policies import KIND, POLICIES
+from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy
 from .rows import MIGRATION_KINDS
@@ -332,27 +331,14 @@ class _Ready:
 
 def _ready(plan: CheckedPlan, makers: Sequence[PolicyMaker[Policy]]) -> list[_Ready]:
     """Make a plan ready for some policies, once for all of them and once for the on-demand baseline."""
-    require_dates_known(plan.instance, makers)
     kinds = [type(make(0)) for make in makers]
+    for kind in kinds:
+        kind.require_dates_known(plan.instance)
     plans: dict[bool, ReplayPlan] = {}
     for on_demand in {issubclass(kind, OnDemand) for kind in kinds}:
         plan.demand_possible()
         plans[on_demand] = replay_plan(on_demand_schedule(plan.schedule) if on_demand else plan.schedule)
     return [_Ready(make, kind, plans[issubclass(kind, OnDemand)]) for make, kind in zip(makers, kinds, strict=True)]
-
-
-def require_dates_known(instance: Instance, makers: Sequence[PolicyMaker[Policy]]) -> None:
-    """Refuse policies that know no dates, if tasks have some.
-
-    Raises
-    ------
-    InputError
-        If there is one.
-    """
-    for make in makers:
-        if not type(make(0)).dates:
-            able = ", ".join(name for name, kind in POLICIES.items() if kind.dates)
-            require_no_dates(instance, f"the policy {make.name}", f"others do ({able})")
 
 
 def chosen_cloud(cloud: Cloud | str | None, instance: Instance, scenario: Scenario | None = None) -> Cloud:

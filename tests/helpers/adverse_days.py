@@ -37,10 +37,10 @@ class AdverseDay:
     """When the rescue would have had to begin, as things stood."""
 
 
-def adverse_days(seed: int) -> Iterator[AdverseDay]:
+def adverse_days(seed: int, dates: bool = False) -> Iterator[AdverseDay]:
     """Replay a random bag again and again; each time, something more happens in one of its worst seconds."""
     rng = np.random.default_rng([40, seed])
-    schedule = _tight(rng)
+    schedule = _tight(rng, np.random.default_rng([41, seed]) if dates else None)
     if schedule is None:
         return
     plan = replay_plan(schedule)
@@ -100,7 +100,7 @@ def _options(rng: np.random.Generator) -> dict[str, Any]:
     return {option: False for rule in left_out for option in OnTime.rules[rule].options}
 
 
-def _tight(rng: np.random.Generator) -> Schedule | None:
+def _tight(rng: np.random.Generator, dates: np.random.Generator | None) -> Schedule | None:
     """Return a plan with about the least deadline with which there is a rescue of all of it at 0 s."""
     instance = _crowded(rng) if rng.random() < 0.4 else _bag(rng)
     if instance is None:
@@ -108,9 +108,12 @@ def _tight(rng: np.random.Generator) -> Schedule | None:
     schedule = _plan(instance, rng)
     if schedule is None:
         return None
+    n_entries = len(schedule.instance.to_document()["tasks"])
+    parts = None if dates is None else dates.choice([0.0, 0.0, 0.1, 0.5, 0.9, 1.0], (2, n_entries))
 
     def covered(deadline_s: int) -> bool:
-        replay = Replay(replay_plan(_with_deadline(schedule, deadline_s)), OnTime(relieves=False, spreads=False))
+        dated = with_dates(schedule, deadline_s, parts)
+        replay = Replay(replay_plan(dated), OnTime(relieves=False, spreads=False))
         replay.step()
         return replay.state.covered == 1
 
@@ -126,11 +129,21 @@ def _tight(rng: np.random.Generator) -> Schedule | None:
             high_s = middle_s
         else:
             least_s = middle_s + 1
-    return _with_deadline(schedule, high_s + int(rng.choice([0, 0, 1, 3, high_s // 10, high_s])))
+    return with_dates(schedule, high_s + int(rng.choice([0, 0, 1, 3, high_s // 10, high_s])), parts)
 
 
-def _with_deadline(schedule: Schedule, deadline_s: int) -> Schedule:
-    instance = schedule.instance.replace(deadline_s=deadline_s, d_spot_s=deadline_s)
+def with_dates(schedule: Schedule, deadline_s: int, parts: Any = None) -> Schedule:
+    """Return a plan with another deadline, and with dates: parts of the time before and after tasks are planned."""
+    document, group = schedule.instance.to_document(), schedule.instance.task_group
+    document |= {"deadline_s": deadline_s, "d_spot_s": deadline_s}
+    for number, task in enumerate(document["tasks"] if parts is not None else ()):
+        start_s, end_s = (
+            int(schedule.task_start_s[group == number].min()),
+            int(schedule.task_end_s[group == number].max()),
+        )
+        task["ready_s"] = int(parts[0][number] * start_s)
+        task["deadline_s"] = deadline_s - int(parts[1][number] * max(deadline_s - end_s, 0))
+    instance = Instance.from_document(document, "with dates")
     places = schedule.task_vm, schedule.task_core, schedule.task_start_s, schedule.task_baseline
     return Schedule(instance, schedule.vm_offer, *places)
 

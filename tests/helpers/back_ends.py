@@ -98,7 +98,7 @@ _ROOM = {
 }
 """What a step works in: nothing of it lasts."""
 
-_OF_ON_TIME = {"standby", "need_s", "need_least_s", "need_kb"}
+_OF_ON_TIME = {"standby", "need_s", "need_least_s", "need_kb", "need_ready_s", "need_after_s"}
 """Of tasks: what only `on-time` knows, in Python from when it is asked first."""
 
 _OWN = {

@@ -97,6 +97,10 @@ class OnTime(RulePolicy):
     lost goes to other spot VMs, or waits if its VM is likely to be back in time; free cores take what would end
     last; idle VMs end when the time that is paid for does.
 
+    Tasks with dates are kept to their own deadlines in the same way. Each core of the rescue does first what is due
+    first, and a core takes a task only if it is released by its latest start there: where only another order would be
+    in time, no rescue is found.
+
     Parameters
     ----------
     waits : bool
@@ -123,7 +127,6 @@ class OnTime(RulePolicy):
     summary = "keeps a rescue on demand ready for all that is left, and does of it what cannot wait"
     source = "HADS's migration trigger and Uniform Progress's safety net, for many tasks on many VMs"
     asks_for_law: ClassVar[bool] = True
-    dates: ClassVar[bool] = False
     rules: ClassVar[Rules] = {
         "always-move": Rule({"waits": False}, "what is lost never waits for its VM"),
         "no-balance": Rule({"balances": False}, "free cores of spot VMs take nothing from others"),
@@ -360,7 +363,7 @@ def do_best(r: Rows) -> None:
             place = start(r, place - r.n_vms)
             add_place(r, r.vms[place])
         if place != NONE:
-            move(r, task, r.vms[place], int(end_s > r.deadline_s))
+            move(r, task, r.vms[place], int(end_s > r.groups[r.tasks[task].group].due_s))
 
 
 # --------------------------------------------------------------- decisions, carried out
@@ -474,10 +477,11 @@ def best_spot(r: Rows, task: int, saved: float, latest_s: int, with_others: int)
     Behind all VMs the offer of a new one; `NONE` if it ends in time on none. ``with_others`` says that others follow,
     which share the rent of a VM.
     """
-    until_s = latest_s if r.covered else r.deadline_s
-    if saves_often(r, task) and r.now_s + r.start_overhead_s + between_s(r, task) < until_s:
-        until_s = r.deadline_s  # what runs is saved, and puts the rescue off
     group = r.tasks[task].group
+    ready_s, due_s = r.groups[group].ready_s, r.groups[group].due_s
+    until_s = min(latest_s, due_s) if r.covered else due_s
+    if saves_often(r, task) and r.now_s + r.start_overhead_s + between_s(r, task) < until_s:
+        until_s = due_s  # what runs is saved, and puts the rescue off
     best, least = NONE, math.inf
     r.stamp += 1
     for v in range(r.n_vms):
@@ -492,9 +496,9 @@ def best_spot(r: Rows, task: int, saved: float, latest_s: int, with_others: int)
         if duration_s >= NEVER:
             continue
         span(r, vm)
-        start_s = vm.free_s
+        start_s = max(vm.free_s, ready_s - vm.zero_s)
         if vm.most_kb != NONE:
-            start_s = earliest_start(r, vm, r.groups[group].memory_kb, duration_s, 0)
+            start_s = earliest_start(r, vm, r.groups[group].memory_kb, duration_s, ready_s - vm.zero_s)
         end_s = vm.zero_s + start_s + duration_s
         if start_s == NONE or end_s > until_s:
             continue
@@ -511,7 +515,7 @@ def best_spot(r: Rows, task: int, saved: float, latest_s: int, with_others: int)
         if not offer.spot or offer.bursts or not can_start(r, offer):
             continue
         duration_s = duration_of(r, group, index, FULL_SPEED, saved)
-        end_s = r.now_s + r.start_overhead_s + duration_s
+        end_s = max(r.now_s + r.start_overhead_s, ready_s) + duration_s
         if duration_s >= NEVER or end_s > until_s:
             continue
         usd = rent_usd(r, index, end_s - r.now_s - r.boot_overhead_s)
@@ -675,7 +679,7 @@ def prepare_to_leave(r: Rows, vm: VmRow, task: int, dump_s: int, left_s: int) ->
     """
     ready_s = r.now_s + dump_s
     due_s, left_out = pack_without(r, vm, NONE, ready_s + 1)
-    if vm.n_left > 1 or left_out or ready_s + left_s > r.deadline_s:
+    if vm.n_left > 1 or left_out or ready_s + left_s > r.groups[r.tasks[task].group].due_s:
         return False, r.deadline_s
     keep(r, due_s)
     preempt(r, task, vm, 1)
@@ -733,7 +737,8 @@ def fill_one(r: Rows, vm: VmRow) -> bool:
         run = r.tasks[task]
         end_s = r.now_s + rescue_s(r, task, vm.offer_index)
         sustained = r.offers[vm.offer_index].sustained
-        if end_s > r.deadline_s or end_if_placed(r, vm, run.group, sustained, r.standby[task].saved) != end_s:
+        placed_s = end_if_placed(r, vm, run.group, sustained, r.standby[task].saved)
+        if end_s > r.groups[run.group].due_s or placed_s != end_s:
             continue
         r.rescuer_free_s[core], r.rescuer_kb[core] = end_s, larger(kb, r.groups[run.group].memory_kb)
         due_s, left_out = pack_open(r, NONE, task, r.now_s + 1)
@@ -879,8 +884,9 @@ def list_new(r: Rows, offer: int, place: int, n_lost: int) -> bool:
         task = r.listed[k]
         if r.standby[task].place == place:
             group, duration_s = r.tasks[task].group, rescue_s(r, task, offer)
-            start_s = start_on_sketch(r, sketch, group, duration_s)
-            if start_s == NONE:
+            start_s, zero_s = start_on_sketch(r, sketch, group, duration_s), r.sketches[sketch].zero_s
+            dates = r.groups[group]
+            if start_s == NONE or not dates.ready_s - zero_s <= start_s <= dates.due_s - zero_s - duration_s:
                 return False
             core = first + core_on_sketch(r, sketch, start_s)
             r.rescuer_kb[core] = larger(r.rescuer_kb[core], r.groups[group].memory_kb)
@@ -1043,7 +1049,8 @@ def worth_of(r: Rows, offer: int, n: int, interrupted: float, back: float) -> tu
         end_s, duration_s = -run.rank, duration_of(r, run.group, offer, FULL_SPEED, run.saved)
         start_s = NONE if duration_s >= NEVER else start_on_sketch(r, sketch, run.group, duration_s)
         sooner_s = r.sketches[sketch].zero_s + start_s + duration_s
-        if start_s == NONE or sooner_s > end_s - _GAIN_S:
+        waits = r.groups[run.group].ready_s > r.sketches[sketch].zero_s + start_s
+        if start_s == NONE or waits or sooner_s > end_s - _GAIN_S:
             break
         assign(r, sketch, run.group, start_s, duration_s)
         session_s = max(session_s, sooner_s - r.now_s - r.boot_overhead_s)

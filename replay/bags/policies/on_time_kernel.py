@@ -14,8 +14,10 @@ from ..rules import can_start, count_planned, forget_planned
 def latest_rescue(r: Rows, first_s: int, last_s: int) -> tuple[int, int]:
     """Pack listed tasks onto on-demand VMs so that all may wait for as long as can be found.
 
-    Longest tasks first, each onto the core of the first VM that takes it which is free first; VMs that are there come
-    first, then new ones. The latest start is looked for from that of the rescue that is known. Where memory may bind,
+    Those that are due last first, and the longest of them, each onto the core of the first VM that takes it which is
+    free first; VMs that are there come first, then new ones. A core does last what is packed first: the work of a core
+    is all the time from its latest start to the deadline of the bag, and nothing of it is not released by its own
+    latest start. The latest start is looked for from that of the rescue that is known. Where memory may bind,
     each core of a VM has a share of its memory for its largest task: whatever starts when, all of it fits.
 
     Parameters
@@ -154,7 +156,8 @@ def pack_from(r: Rows, n_there: int, ready_s: int, go_on: bool) -> tuple[int, in
 def put_on(r: Rows, j: int, task: int, k: int) -> bool:
     """Put a task onto the core of a VM that is free first of those with memory for it, if it ends in time there."""
     vm = r.packed_vms[k]
-    length_s = r.need_s[task * r.n_columns + r.column_of[vm.offer]]
+    length_s, after_s = r.need_s[task * r.n_columns + r.column_of[vm.offer]], r.need_after_s[task]
+    most_s = r.deadline_s - length_s - r.need_ready_s[task]
     if vm.free_s + length_s > r.deadline_s:
         return False
     offer = r.offers[vm.offer]
@@ -164,11 +167,14 @@ def put_on(r: Rows, j: int, task: int, k: int) -> bool:
     best, best_s = NONE, r.deadline_s - length_s + 1
     for core in cores_of(r, k):
         row = r.packed_cores[core]
-        if row.end_s < best_s and fits(room_kb + row.kb - larger(kb, row.kb)):
-            best, best_s = core, row.end_s
+        gap_s = max(after_s - row.work_s, 0)
+        in_time = row.end_s + gap_s < best_s and row.work_s + gap_s <= most_s
+        if in_time and fits(room_kb + row.kb - larger(kb, row.kb)):
+            best, best_s = core, row.end_s + gap_s
     if best == NONE:
         return False
     row = r.packed_cores[best]
+    length_s += max(after_s - row.work_s, 0)
     row.end_s += length_s
     row.work_s += length_s
     vm.used_kb += larger(kb, row.kb) - row.kb
@@ -186,7 +192,9 @@ def open_for(r: Rows, j: int, task: int, k: int, ready_s: int) -> int:
         index = r.standby_offers[m]
         offer = r.offers[index]
         length_s = r.need_s[task * r.n_columns + r.column_of[index]]
-        if ready_s + length_s > r.deadline_s or not can_start(r, offer):
+        if max(ready_s, r.need_ready_s[task]) + length_s > r.deadline_s - r.need_after_s[task]:
+            continue
+        if not can_start(r, offer):
             continue
         if offer.memory_kb != NONE and not fits(offer.memory_kb - r.need_kb[task]):
             continue

@@ -18,11 +18,11 @@ from ..rules import (
     duration_of,
     earliest_uptime,
     is_alive,
+    list_tasks,
     list_waiting,
     may_give,
     rent_usd,
     saved_now,
-    span,
 )
 
 _OFTEN = 0.01
@@ -84,7 +84,12 @@ def learn(r: Rows, task: int, saved: float) -> None:
         r.need_s[task * r.n_columns + column] = duration_s
         least_s = min(least_s, duration_s)
     r.need_least_s[task] = least_s
-    r.need_kb[task] = r.groups[r.tasks[task].group].memory_kb
+    group = r.groups[r.tasks[task].group]
+    r.need_kb[task], r.need_ready_s[task], r.need_after_s[task] = (
+        group.memory_kb,
+        group.ready_s,
+        r.deadline_s - group.due_s,
+    )
     if not entry.known or entry.order != -least_s:
         entry.listed = 0
     entry.known, entry.saved, entry.order = 1, saved, -least_s
@@ -105,27 +110,29 @@ def leave_out_closed(r: Rows) -> None:
 
 
 def insert_open(r: Rows, n: int) -> None:
-    """Insert listed tasks into those that are open, the longest first."""
+    """Insert listed tasks into those that are open, those due last first, and the longest of them."""
     if n > 1:
         for k in range(n):
-            run = r.tasks[r.listed[k]]
-            run.rank, run.weight, run.tie = r.standby[r.listed[k]].order, 0.0, r.listed[k]
+            task = r.listed[k]
+            run = r.tasks[task]
+            run.rank, run.weight, run.tie = r.need_after_s[task], float(r.standby[task].order), task
         sort_tasks(r, r.listed, n)
     there = r.n_open - 1
     r.n_open += n
     for k in range(n - 1, -1, -1):
         task = r.listed[k]
         r.standby[task].listed = 1
-        while there >= 0 and is_longer(r, task, r.open_tasks[there]):
+        while there >= 0 and goes_before(r, task, r.open_tasks[there]):
             r.open_tasks[there + k + 1] = r.open_tasks[there]
             there -= 1
         r.open_tasks[there + k + 1] = task
 
 
-def is_longer(r: Rows, task: int, other: int) -> bool:
-    """True if a task comes before another where the longest come first, by their least durations on demand."""
+def goes_before(r: Rows, task: int, other: int) -> bool:
+    """True if a task is packed before another: if it is due later, or takes longer, by least durations on demand."""
+    after, others_after = r.need_after_s[task], r.need_after_s[other]
     order, others = r.standby[task].order, r.standby[other].order
-    return order < others or (order == others and task < other)
+    return after < others_after or (after == others_after and (order < others or (order == others and task < other)))
 
 
 def is_lost(r: Rows, task: int) -> bool:
@@ -135,9 +142,18 @@ def is_lost(r: Rows, task: int) -> bool:
 
 
 def moves_before(r: Rows, task: int, other: int) -> bool:
-    """True if a task is cheaper to move: what is lost before what waits before what runs; longest first."""
+    """True if a task of the work of a core is moved before another: what is due first, and of that what is released.
+
+    Then what is cheaper to move: what is lost before what waits before what runs; longest first.
+    """
+    after, others_after = r.need_after_s[task], r.need_after_s[other]
+    if after != others_after:
+        return after > others_after
+    early, others_early = r.need_ready_s[task] > r.now_s, r.need_ready_s[other] > r.now_s
+    if early != others_early:
+        return others_early
     kind, others = kind_of(r, task), kind_of(r, other)
-    return kind < others or (kind == others and is_longer(r, task, other))
+    return kind < others or (kind == others and goes_before(r, task, other))
 
 
 def kind_of(r: Rows, task: int) -> int:
@@ -242,7 +258,10 @@ def list_moved_up(r: Rows, vm: VmRow, first: int, leaving: int) -> None:
         run = r.tasks[r.ordered[k]]
         if r.ordered[k] != leaving:
             best = first_free(r, first, vm.vcpus)
-            free_s = max(r.rescuer_free_s[best], vm.zero_s + from_s)
+            free_s = max(r.rescuer_free_s[best], vm.zero_s + from_s, r.groups[run.group].ready_s)
+            for core in range(first, first + vm.vcpus):  # the one that is idle for the shortest time then
+                if r.rescuer_free_s[best] < r.rescuer_free_s[core] <= free_s:
+                    best = core
             r.rescuer_free_s[best] = free_s + run.end_s - run.start_s
 
 
@@ -259,10 +278,12 @@ def in_time(r: Rows) -> bool:
     """True if all tasks of on-demand VMs end in time as things stand."""
     for v in range(r.n_vms):
         vm = r.vms[v]
-        if not vm.spot and vm.n_left:
-            span(r, vm)
-            if vm.zero_s + vm.ends_s > r.deadline_s:
-                return False
+        if not vm.spot:
+            n = list_tasks(r, vm, r.ordered)
+            for k in range(n):
+                run = r.tasks[r.ordered[k]]
+                if vm.zero_s + run.end_s > r.groups[run.group].due_s:
+                    return False
     return True
 
 
@@ -287,7 +308,7 @@ def pack_open(r: Rows, extra: int, missing: int, first_s: int) -> tuple[int, int
     n = 0
     for k in range(r.n_open):
         task = r.open_tasks[k]
-        if extra != NONE and is_longer(r, extra, task):
+        if extra != NONE and goes_before(r, extra, task):
             r.packed[n] = extra
             n += 1
             extra = NONE
@@ -409,11 +430,13 @@ def sum_up(r: Rows) -> None:
         task = r.open_tasks[k]
         entry = r.standby[task]
         if entry.vm >= 0:
-            r.cores[entry.vm][entry.core].standby_s += rescue_s(r, task, r.vms[entry.vm].offer_index)
+            slot = r.cores[entry.vm][entry.core]
+            slot.standby_s = max(slot.standby_s, r.need_after_s[task]) + rescue_s(r, task, r.vms[entry.vm].offer_index)
         elif entry.vm <= FIRST_NEW:
             place = FIRST_NEW - entry.vm
             work_s = rescue_s(r, task, r.standby_vms[place].offer)
-            r.standby_work_s[place * r.most_cores + entry.core] += work_s
+            core = place * r.most_cores + entry.core
+            r.standby_work_s[core] = max(r.standby_work_s[core], r.need_after_s[task]) + work_s
     latest_s = r.deadline_s
     for v in range(r.n_vms):
         if not r.vms[v].spot:

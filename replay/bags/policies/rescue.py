@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ..interpreted import plan_rescue, refuse, sort_tasks
 from ..policy import RulePolicy
 from ..rows import NO_PLACE, NO_ROOM, NONE, Rows, VmRow
@@ -28,14 +26,14 @@ class Rescue(RulePolicy):
     What goes down goes the way of the survival certificate (`certify`): the deadline is kept at no more than the
     worst-case cost, whether VMs come back or not, if the plan survives it. A plan that is to survive ``each`` has a
     twin on demand for whatever spot VM goes down whenever. Otherwise the promise is for types which go down at one
-    moment, once. It holds for bills by the second. Whatever else happens, and what does not survive, the tasks of each
+    moment, once. It holds for bills by the second; where tasks wait for their release, VMs of the rescue may be paid
+    as they wait, on top of that. Whatever else happens, and what does not survive, the tasks of each
     VM go to where they end first, longest tasks first. A VM ends with its last task, also one that is hibernated. VMs
     that have notice, are stopped or terminated are rescued like those that hibernate.
     """
 
     name = "rescue"
     summary = "does on demand what spot VMs lose, as the survival certificate has it, and ends these VMs"
-    dates: ClassVar[bool] = False
 
 
 def on_idle(r: Rows, vm: VmRow) -> None:
@@ -94,7 +92,7 @@ def list_lost(r: Rows) -> int:
 
 
 def to_where_they_end_first(r: Rows) -> None:
-    """Move the tasks of all VMs that give them to where each ends first, longest first."""
+    """Move the tasks of all VMs that give them to where each ends first: what is due first, and of that the longest."""
     list_places(r)
     n_lost = list_lost(r)
     for place in range(n_lost):
@@ -102,7 +100,7 @@ def to_where_they_end_first(r: Rows) -> None:
         n_tasks = list_tasks(r, vm, r.listed)
         for k in range(n_tasks):
             run = r.tasks[r.listed[k]]
-            run.rank, run.tie = 0, k
+            run.rank, run.tie = r.groups[run.group].due_s, k
             run.weight = -float(runtime_of(r, r.listed[k], vm.offer_index))
         sort_tasks(r, r.listed, n_tasks)
         migrate_anyway(r, vm, r.listed, n_tasks)

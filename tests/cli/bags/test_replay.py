@@ -363,8 +363,10 @@ def test_days_of_tasks_with_dates(shell: Shell, tmp_path: Path) -> None:
     bag_file, plan_file = tmp_path / "bag.json", tmp_path / "plan.json"
     bag_file.write_text(schedule.instance.to_text())
     write_schedule(schedule, plan_file)
-    shell.run("replay", str(bag_file), "--policy", "hads,on-time", code=2)
-    assert "the policy on-time does not know" in shell.err
+    shell.run("replay", str(bag_file), "--policy", "hads,greedy-spot", code=2)
+    assert "the policy greedy-spot does not know" in shell.err
+    promised = shell.json("replay", str(bag_file), "--policy", "hads,on-time", "--runs", "20")["policies"]
+    assert promised[0]["misses"] > promised[1]["misses"] == 0
     late = tmp_path / "day.json"
     events = [{"time_s": time_s, "type": "a", "event": kind} for time_s, kind in ((130, "hibernate"), (150, "resume"))]
     late.write_text(json.dumps({"format": "spotbag.timeline/1", "name": "late", "events": events}))

@@ -50,7 +50,7 @@ def traced(schedule: Schedule, policy: str, timeline: Timeline, **how: Any) -> t
 # ---------------------------------------------------------------------------- releases
 
 
-@pytest.mark.parametrize("policy", ["static", "hads", "burst-hads"])
+@pytest.mark.parametrize("policy", ["static", "hads", "burst-hads", "rescue"])
 def test_a_core_waits_for_its_next_task_and_is_paid_meanwhile(policy: str) -> None:
     outcome, trace = traced(two_tasks(), policy, day())
     assert moments(trace.events, "start", task="t") == [120]
@@ -176,12 +176,14 @@ UNABLE = [name for name, kind in POLICIES.items() if not kind.dates]
 
 
 @pytest.mark.parametrize("policy", UNABLE)
-def test_policies_that_promise_to_meet_the_deadline_refuse_dates_by_name(policy: str) -> None:
-    assert set(UNABLE) == {"on-time", "rescue", "uniform-progress", "greedy-spot", "time-sliced"}
+def test_policies_of_one_long_job_refuse_dates_by_name(policy: str) -> None:
+    assert set(UNABLE) == {"uniform-progress", "greedy-spot", "time-sliced"}
     with pytest.raises(InputError, match=rf"of their own \(t\), which the policy {policy} does not know: .*hads"):
         replay_day(two_tasks(), policy)
     with pytest.raises(InputError, match=policy):
         replay_days(two_tasks(), ["static", policy], find_scenario("quiet"), 1)
+    with pytest.raises(InputError, match=policy):
+        Replay(replay_plan(two_tasks()), find_policy(policy))
 
 
 def test_a_plan_that_starts_a_task_before_it_is_ready_cannot_be_carried_out() -> None:

@@ -32,7 +32,7 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 from spotbag_papers.bags.best_online import OneTask, StepDays, plan_on
 from spotbag_papers.bags.uniform_progress.job import Job, drawn_trace, replayed
-from tests.helpers.adverse_days import adverse_days
+from tests.helpers.adverse_days import adverse_days, with_dates
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
 from tests.helpers.rescues import random_plan, with_deadline
 from tests.helpers.soaks import soak
@@ -56,11 +56,15 @@ def demand_rescue(state: ReplayState) -> None:
     for task in left:
         cores.setdefault((state.standby[task].vm, state.standby[task].core), []).append(task)
 
-    def work_s(tasks: list[int], offer: int) -> int:
+    groups, group_of = state.groups, state.instance.task_group.tolist()
+
+    def demand_in_time(tasks: list[int], offer: int, free_s: int) -> None:
         mode = state.work.sustained[offer]
-        lengths = [state.work.duration_s(task, offer, mode, state.saved_if_moved(left[task], task)) for task in tasks]
-        assert all(length < NEVER for length in lengths)
-        return sum(lengths)
+        for task in sorted(tasks, key=lambda task: (groups[group_of[task]].due_s, groups[group_of[task]].ready_s)):
+            seconds = state.work.duration_s(task, offer, mode, state.saved_if_moved(left[task], task))
+            assert seconds < NEVER
+            free_s = max(free_s, groups[group_of[task]].ready_s) + seconds
+            assert free_s <= groups[group_of[task]].due_s <= deadline_s
 
     new: Counter[int] = Counter()
     for number in sorted({number for number, _ in cores}, reverse=True):
@@ -69,8 +73,8 @@ def demand_rescue(state: ReplayState) -> None:
             offer = state.instance.offers[state.standby_vms[FIRST_NEW - number].offer]
             assert state.can_start(offer, in_market=new.total(), of_offer=new[offer.index])
             new[offer.index] += 1
-            longest_s = max(work_s(tasks, offer.index) for tasks in lists.values())
-            assert from_s + state.start_overhead_s + longest_s <= deadline_s
+            for tasks in lists.values():
+                demand_in_time(tasks, offer.index, from_s + state.start_overhead_s)
             assert sum(max(map(state.memory_kb, tasks)) for tasks in lists.values()) <= offer.memory_kb
             continue
         vm = state.vms[number]
@@ -80,14 +84,17 @@ def demand_rescue(state: ReplayState) -> None:
         for core in range(vm.vcpus):
             tasks = lists.get(core, [])
             free_s = max(vm.zero_s + state.timeline(vm).core_free_s[core], from_s)
-            assert not tasks or free_s + work_s(tasks, vm.offer_index) <= deadline_s
+            demand_in_time(tasks, vm.offer_index, free_s)
             there = [run.task for run in (vm.running[core], *vm.waiting[core]) if run is not None]
             used_kb += max(map(state.memory_kb, tasks + there), default=0)
         assert vm.memory_kb is None or used_kb <= vm.memory_kb
     for vm in state.vms:
         if not vm.spot and vm.n_left:
             assert vm.alive
-            assert vm.zero_s + state.timeline(vm).end_s <= deadline_s
+            for run in (
+                run for core in range(vm.vcpus) for run in (vm.running[core], *vm.waiting[core]) if run is not None
+            ):
+                assert vm.zero_s + run.end_s <= groups[group_of[run.task]].due_s
 
 
 def demand_on_time(
@@ -110,11 +117,11 @@ def demand_on_time(
     return bool(covered)
 
 
-def demand_none_late(seeds: range, days: int) -> None:
+def demand_none_late(seeds: range, days: int, dates: bool = False) -> None:
     """No day of the adversary is late, of so many; the auditor judges one in ten bags."""
     found = 0
     for seed in seeds:
-        for day in adverse_days(seed):
+        for day in adverse_days(seed, dates):
             outcome = day.replay.outcome()
             assert outcome.meets_deadline or not day.covered, seed
             if seed % 10 == 0:
@@ -133,6 +140,15 @@ def test_a_few_days_of_an_adversary_are_on_time() -> None:
 @soak(500, 20_000)
 def test_days_of_an_adversary_are_on_time(how_many: int) -> None:
     demand_none_late(range(1_000, 1_000 + how_many), how_many)
+
+
+def test_a_few_days_of_an_adversary_are_on_time_for_each_task() -> None:
+    demand_none_late(range(30), 30, dates=True)
+
+
+@soak(500, 20_000)
+def test_days_of_an_adversary_are_on_time_for_each_task(how_many: int) -> None:
+    demand_none_late(range(1_000, 1_000 + how_many), how_many, dates=True)
 
 
 def seven_tasks() -> Schedule:
@@ -257,6 +273,20 @@ def random_replay(seed: int) -> bool:
     return random_day_of(random_plan(seed), seed, rng)
 
 
+def dated_replay(seed: int) -> bool:
+    rng = np.random.default_rng([23, seed])
+    schedule = (
+        random_plan(seed, checkpoint={"overhead_fraction": 0.5, "dump_base_s": seed % 3})
+        if seed % 5 == 0
+        else random_plan(seed)
+    )
+    deadline_s = int(rng.choice([1, 1, 2, 4])) * schedule.makespan_s + int(rng.integers(12))
+    parts = rng.choice([0.0, 0.5, 0.9, 1.0], (2, len(schedule.instance.to_document()["tasks"])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(on_time_rescue, "_OFTEN", 1.0 if seed % 5 == 0 else on_time_rescue._OFTEN)
+        return random_day_of(with_dates(schedule, deadline_s, parts), seed, rng)
+
+
 def random_day_of(schedule: Schedule, seed: int, rng: np.random.Generator) -> bool:
     left_out = rng.choice(sorted(OnTime.rules), int(rng.integers(3))) if seed % 3 == 0 else []
     policy = OnTime(**{option: False for rule in left_out for option in OnTime.rules[rule].options})
@@ -273,6 +303,15 @@ def test_a_rescue_is_there_after_every_moment_of_a_few_days() -> None:
 @soak(300, 20_000)
 def test_a_rescue_is_there_after_every_moment(how_many: int) -> None:
     assert sum(random_replay(seed) for seed in range(100, 100 + how_many)) > how_many // 4
+
+
+def test_a_rescue_is_there_for_tasks_with_dates_after_every_moment_of_a_few_days() -> None:
+    assert sum(dated_replay(seed) for seed in range(8)) > 2
+
+
+@soak(300, 20_000)
+def test_a_rescue_is_there_for_tasks_with_dates_after_every_moment(how_many: int) -> None:
+    assert sum(dated_replay(seed) for seed in range(100, 100 + how_many)) > how_many // 4
 
 
 def library_day(name: str, method: str, scenario: str, days: range, seed: int) -> int:
