@@ -19,7 +19,7 @@ from ...schedules import events
 from ...schedules.events import Draft, Event, wrong_state
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
-from ...schedules.timing import require_no_dates, require_no_setups, with_free_slots
+from ...schedules.timing import require_no_setups, with_free_slots
 from ...schedules.vm_state import VmState
 from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from ..policies import Given
@@ -132,12 +132,11 @@ class LivePolicy:
         Raises
         ------
         InputError
-            If that is not a policy, or tasks have dates.
+            If that is not a policy, or one that knows no dates, and tasks have some.
         SpotbagError
             If the plan cannot be carried out, or is one from a state.
         """
-        for require in (require_no_dates, require_no_setups):
-            require(plan.instance, "a live policy", "plan anew by replan, which does, whenever something happens")
+        require_no_setups(plan.instance, "a live policy", "plan anew by replan, which does, whenever something happens")
         plan = checked(plan)
         plan.demand_possible()
         made = KIND.single(policy, 0)(0)
@@ -169,12 +168,18 @@ class LivePolicy:
         now_s = math.ceil(state.time_s - STATED)
         if now_s < r.now_s:
             raise wrong_state(f"is at {state.time_s:g} s, and the policy was asked at {r.now_s} s")
-        r.now_s, r.notes = now_s, []
+        r.now_s = now_s
         if not r.over:
             _Moment(replay, state, told).happen()
             if r.unfinished == 0:
                 moments.end(r)
-        return Decided(tuple(_decisions(r, state)), _next_look_s(r), LivePolicy(replay))
+        # Times of a policy are whole seconds: what is released within this one is told when it is.
+        release_s = {note: r.groups[r.tasks[note[4]].group].ready_s for note in r.notes if note[1] == rows.STARTED}
+        held = {note: at_s for note, at_s in release_s.items() if at_s > state.time_s}
+        r.notes = [note for note in r.notes if note not in held]
+        decisions, until_s = tuple(_decisions(r, state)), _next_look_s(r)
+        r.notes = [*held]
+        return Decided(decisions, float(min(held.values())) if held else until_s, LivePolicy(replay))
 
 
 def _decisions(r: ReplayState, state: State) -> Iterable[Decision]:
@@ -375,6 +380,8 @@ class _Moment:
         if by_s:
             vm.since_s += by_s if vm.since_s == vm.ready_s else 0
             vm.ready_s, vm.zero_s = vm.ready_s + by_s, vm.zero_s + by_s
+            if self.r.has_releases:  # which come neither later nor sooner
+                rules.list_anew(self.r, vm)
             self.deviate()
 
     def retime(self, vm: Vm) -> None:

@@ -210,8 +210,10 @@ class World:
     def run(self, losses: int) -> float | None:
         """Carry the plan out to its end, and return when that was; so many times a spot VM is taken away.
 
-        None if tasks are left that no VM may take any more.
+        None if tasks are left that no VM may take any more. None starts before it is released; those that end after
+        they are due are ``late``.
         """
+        self.late = set[str]()
         bag = self.plan.instance
         state = State.begin(self.plan)
         live: LivePolicy = LivePolicy.begin(self.plan, self.policy, cloud="aws-terminate")
@@ -229,6 +231,8 @@ class World:
                 event = self._event(state, kind, name, number)
                 if event is None:
                     continue
+                if kind == "end" and now_s > bag.due_s[bag.task_group[bag.task_index[name]]]:
+                    self.late.add(name)
             told = [] if event is None else [event]
             now_s = max(now_s, state.time_s)
             state = state.advance(now_s, *told)
@@ -236,6 +240,7 @@ class World:
             state, live, until_s = state.advance(now_s, *answer.decisions), pickle_again(answer.policy), answer.until_s
             for one in answer.decisions:
                 if isinstance(one, StartTask):
+                    assert now_s >= bag.release_s[bag.task_group[bag.task_index[one.task]]]
                     self._later(happens, now_s + self._takes_s(state, one), "end", one.task)
                 elif isinstance(one, LaunchVm):
                     self._later(happens, one.vm.ready_s + self.drawn.uniform(0, self.late_s), "ready", one.vm.id)

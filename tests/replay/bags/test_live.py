@@ -32,9 +32,10 @@ from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.rules import credits_of
 from spotbag.schedules.events import Event
 from spotbag.schedules.queues import Queue, schedule_of_queues
+from tests.helpers.adverse_days import with_dates
 from tests.helpers.live_days import World, differences
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
-from tests.helpers.rescues import random_plan
+from tests.helpers.rescues import dated_plan, random_plan
 from tests.helpers.several_cores import random_cores
 from tests.helpers.soaks import soak
 from tests.helpers.tiny_days import bag, vm_type
@@ -58,7 +59,7 @@ def demand_same(seeds: range) -> None:
     """At each event of random days, a live policy decides what the replay does."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        for schedule in (random_plan(seed), random_cores(seed)):
+        for schedule in (random_plan(seed), random_cores(seed), dated_plan(4 * seed + 1)):
             cloud = random_cloud(rng)
             day = (random_day if seed % 2 else random_cloud_day)(schedule.instance, rng)
             for name in POLICIES:
@@ -82,6 +83,10 @@ def demand_done(seeds: range) -> int:
     """With a rescue from the start, all is done, whatever comes late or goes; on time where nothing takes longer."""
     covered = 0
     plans = [(seed, plan) for seed in seeds for plan in (random_plan(seed, checkpoint=None), random_cores(seed))]
+    for seed in seeds:
+        plan, rng = random_plan(seed, checkpoint=None), np.random.default_rng(seed)
+        parts = rng.choice([0.0, 0.5, 0.9, 1.0], (2, len(plan.instance.to_document()["tasks"])))
+        plans.append((seed, with_dates(plan, int(rng.choice([1, 2, 4])) * plan.instance.deadline_s, parts)))
     for seed, plan in plans:
         drawn = random.Random(seed)
         live = LivePolicy.begin(plan, cloud="aws-terminate").decide(State.begin(plan)).policy
@@ -89,9 +94,9 @@ def demand_done(seeds: range) -> int:
         if live._replay.state.covered:  # there is a rescue from the start
             covered += 1
             assert ended_s is not None, seed
-            in_time_s = World(plan, "on-time", drawn, longer=(0.3, 1.0)).run(drawn.randrange(4))
-            assert in_time_s is not None, seed
-            assert in_time_s <= plan.instance.deadline_s, seed
+            world = World(plan, "on-time", drawn, longer=(0.3, 1.0))
+            assert world.run(drawn.randrange(4)) is not None, seed
+            assert not world.late, seed
     return covered
 
 
@@ -171,14 +176,19 @@ def test_credits_that_are_told_are_those_that_a_policy_counts_on() -> None:
     assert credits_of(replay, replay.vms[0], 70) == pytest.approx(7.5 + 0.1 - 1)  # earned, and spent by the task
 
 
-def test_a_bag_whose_tasks_have_dates_is_refused_by_name() -> None:
-    instance = bag({"a": {"one": 60}}, [vm_type("one")])
-    dated = instance.replace(tasks=[instance.tasks[0].model_copy(update={"ready_s": 30})])
-    plan = Schedule(dated, *map(np.array, ([0], [0], [0], [30], [False])))
-    with pytest.raises(
-        InputError, match=r"ready_s or a deadline_s of their own \(a\), which a live policy does not know: plan"
-    ):
-        LivePolicy.begin(plan)
+@pytest.mark.parametrize("ready_s", [0, 20, 40])
+def test_a_task_starts_when_it_is_released_however_late_its_vm_is_ready(ready_s: int) -> None:
+    instance = bag({"a": {"one": 60}}, [vm_type("one")], dates={"a": {"ready_s": 30}}, boot_overhead_s=10)
+    plan = Schedule(instance, *map(np.array, ([0], [0], [0], [30], [False])))
+    with pytest.raises(InputError, match="the policy uniform-progress does not know"):
+        LivePolicy.begin(plan, "uniform-progress")
+    state, live, ready = State.begin(plan), LivePolicy.begin(plan, "static"), VmReady(plan.vm_ids[0])
+    for now_s, told in ((ready_s, [ready]), *([] if ready_s > 30 else [(30, [])])):
+        state = state.advance(now_s, *told)
+        answer = live.decide(state, *told)
+        assert [type(one) for one in answer.decisions] == [StartTask] * (now_s >= 30)
+        assert now_s >= 30 or answer.until_s == 30
+        state, live = state.advance(now_s, *answer.decisions), answer.policy
 
 
 def begun() -> tuple[Schedule, State, LivePolicy]:
