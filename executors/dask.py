@@ -25,7 +25,7 @@ from ..instances.entries import Limits
 from ..instances.instance import Instance
 from ..schedules.schedule import Schedule, with_new_names
 from ..schedules.state import State
-from ..schedules.timing import require_no_dates, require_no_setups
+from ..schedules.timing import require_no_setups
 from ..schedules.vm_state import TaskOnVm, VmState, billing_of, several
 from ..solvers.bags.replan import replan as plan_again
 from ..solvers.bags.warm_up import warm_up
@@ -48,6 +48,8 @@ _PLANNED_WITHIN_S = 0.15
 """A plan is made for the moment at which it is there."""
 _ANSWERED_WITHIN_S = 5.0
 _ASKED_AT_ONCE = 32
+_HELD = object()
+"""In place of a task that is handed over later, since it is not released, or another before it is not."""
 _MOST_LOOKS = 5
 
 
@@ -89,9 +91,10 @@ def run(
 ) -> Execution:
     """Carry out a plan on a Dask cluster, with a worker for each VM.
 
-    Each task runs on the worker of its VM, and the tasks of a core one after the other in the order of the plan; where
-    memory may bind, tasks also wait for those that end before them in the plan. When a VM is lost, is about to leave,
-    or does not come, or the bag changes, what is left is planned anew from the present state, and goes on.
+    Each task runs on the worker of its VM, and the tasks of a core one after the other in the order of the plan, none
+    before it is released; where memory may bind, tasks also wait for those that end before them in the plan. When a VM
+    is lost, is about to leave, or does not come, or the bag changes, what is left is planned anew from the present
+    state, and goes on.
 
     Parameters
     ----------
@@ -221,6 +224,7 @@ class _Supervisor:
         self.events: queue.SimpleQueue[tuple[str, float, Any]] = queue.SimpleQueue()
         self._asking = ThreadPoolExecutor(_ASKED_AT_ONCE)
         self.began_at = self._clock_ahead_s = self.until_s = 0.0
+        self._release_s = math.inf  # of the first task that nobody has been handed, as it is not released
         self._refreshed_at = 0.0
         self.plan = plan
 
@@ -342,6 +346,9 @@ class _Supervisor:
         while (changed := self._change(ask())) or len(self.ended) < len(self.tasks):
             stop_point()
             replan = self._take_events(0.0 if changed else POLL_S) or changed
+            if self._release_s <= self._now():
+                self._release_s = math.inf
+                self._submit(name for name in self.orders if self.rented[name].there)
             if changed or len(self.ended) < len(self.tasks):  # else nothing is asked any more: the cluster may be gone
                 replan |= self._look_at_vms(leaving, patience_s)
                 if replan and not self._plan_anew():
@@ -359,8 +366,7 @@ class _Supervisor:
         if bag is None or bag == self.instance:
             return False
         _refuse_missing_commands(bag, self.call is not None, "changes")
-        for require in (require_no_dates, require_no_setups):
-            require(bag, "a run on a cluster")
+        require_no_setups(bag, "a run on a cluster")
         now = _limits(bag)
         self.rentable &= all(now.get(which, -1) >= most for which, most in _limits(self.instance).items())
         self.rentable &= bag.limits.quotas == self.instance.limits.quotas
@@ -540,15 +546,22 @@ class _Supervisor:
         self._submit(name for name in self.orders if self.rented[name].there)
 
     def _submit(self, vms: Iterable[str]) -> None:
-        """Hand the tasks of VMs over, each behind those that it comes after."""
+        """Hand the tasks of VMs over, each behind those that it comes after; later those that are not released."""
         orders = [(name, order) for name in vms for order in self.orders.get(name, ())]
         on_core: dict[tuple[str, int], Any] = {}
         by_number: dict[tuple[str, int], Any] = {}
+        now = self._now()
         for name, order in sorted(orders, key=lambda found: (found[1].planned.start_s, found[1].number)):
             task, core = order.planned.task, order.planned.core
             future = self.futures.get(task)
             if future is None and task not in self.ended:
                 before = [on_core.get((name, core)), *(by_number.get((name, number)) for number in order.waits_for)]
+                ready_s = self.instance.release_s[self.instance.task_group[self.instance.task_index[task]]]
+                if ready_s > now:
+                    self._release_s = min(self._release_s, ready_s)
+                if ready_s > now or _HELD in before:
+                    on_core[name, core] = by_number[name, order.number] = _HELD
+                    continue
                 about = self.topic, self.generation, task, name, core, order.command or "", self.call, self.retries
                 job = Job(*about, order.planned.cores)
                 future = self.futures[task] = self.client.submit(

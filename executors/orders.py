@@ -36,12 +36,16 @@ class TaskOrder:
     waits_for : tuple of int
         Numbers of tasks of other cores that must have ended before it starts, since the memory or the cores may not be
         enough for both; what those wait for, and what tasks before it on its core wait for, is not repeated.
+    ready_s : int
+        Its release: it starts no earlier, in seconds from the start of the plan. A document does not say it, but
+        whether there are dates; then it is the planned start.
     """
 
     planned: PlannedTask
     command: str | None
     number: int
     waits_for: tuple[int, ...]
+    ready_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class VmOrder:
         Its id, and what is rented.
     zone : str or None
         Of a pool, ``type@zone``: where it is rented.
+    ready_s : int
+        From when on it takes tasks by the plan; 0 if that is a document.
     tasks : list of TaskOrder
         In the order of the planned starts.
     """
@@ -62,6 +68,7 @@ class VmOrder:
     type: str
     market: str
     zone: str | None = None
+    ready_s: int = 0
     tasks: list[TaskOrder] = field(default_factory=list)
 
     @property
@@ -97,20 +104,16 @@ def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
     Raises
     ------
     InputError
-        If tasks have a ready time or a deadline of their own; or if the plan is in disorder: a task is in it twice or
-        is on no VM of it, or two tasks of a core overlap.
+        If the plan is in disorder: a task is in it twice or is on no VM of it, or two tasks of a core overlap.
     """
     columns = plan.columns()
-    if columns.header.dates:
-        rule = (
-            "its tasks have a ready_s or a deadline_s of their own, and would be run as soon as a core is free: start "
-            "them yourself at the times of the plan, or leave these out"
-        )
-        raise InputError("plan", [Issue("", rule)])
     planned = _planned(columns)
     _refuse_disorder(planned, {vm.id for vm in columns.vms})
     orders = []
     zones = {kind.name: kind.zone for kind in plan.instance.vm_types} if isinstance(plan, Schedule) else {}
+    vm_ready_s = plan.vm_ready_s.tolist() if isinstance(plan, Schedule) else [0] * len(columns.vms)
+    begin_s = columns.task_start_s if columns.header.dates else np.zeros_like(columns.task_start_s)
+    ready_s = (plan.instance.release_s[plan.instance.task_group] if isinstance(plan, Schedule) else begin_s).tolist()
     vm_of = {name: number for number, name in enumerate(columns.vm_names)}
     by_vm: list[list[int]] = [[] for _ in columns.vm_names]
     for row in np.lexsort((columns.task_core, columns.task_end_s, columns.task_start_s)).tolist():
@@ -121,11 +124,11 @@ def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
             continue
         waits = _waits([planned[row] for row in rows]) if _others_may_bind(plan, rows) else [()] * len(rows)
         tasks = [
-            TaskOrder(planned[row], columns.commands[row], number, waits[number - 1])
+            TaskOrder(planned[row], columns.commands[row], number, waits[number - 1], ready_s[row])
             for number, row in enumerate(rows, 1)
         ]
         zone = zones.get(vm.type, vm.type.partition("@")[2] or None)
-        orders.append(VmOrder(vm.id, vm.type, vm.market, zone, tasks))
+        orders.append(VmOrder(vm.id, vm.type, vm.market, zone, vm_ready_s[vm_of[vm.id]], tasks))
     return orders
 
 

@@ -77,7 +77,7 @@ spotbag_done_numbers() {
         "$spotbag_log" | sort -n -u
 }
 
-# ---------------------------------------------------------------- one core: sh run.sh core 0 CLOCK SINCE
+# ---------------------------------------------------------------- one core: sh run.sh core 0 CLOCK SINCE ZERO
 
 spotbag_next_done() { read -r spotbag_next <&3 || spotbag_next=''; }
 
@@ -163,6 +163,24 @@ spotbag_wait_for() {
     done
 }
 
+# spotbag_wait_until SECONDS: the next task is released then, in seconds from when the plan began.
+spotbag_wait_until() {
+    while
+        spotbag_stop_here
+        spotbag_now
+        spotbag_left=$((spotbag_zero + $1 - ${spotbag_at%.*}))
+        [ "$spotbag_left" -gt 0 ]
+    do
+        # A signal may be lost on a child that has just been made: then it is looked at soon.
+        [ "$spotbag_left" -le 10 ] || spotbag_left=10
+        sleep "$spotbag_left" 3<&- 4<&- 9>&- &
+        spotbag_child=$!
+        [ -z "$spotbag_stopped" ] || spotbag_stop_child
+        wait "$spotbag_child"
+        spotbag_child=''
+    done
+}
+
 # A core that was killed takes its list with it: nobody must wait for that.
 spotbag_all_alive() {
     spotbag_look_for_killed
@@ -185,6 +203,7 @@ spotbag_run_core() {
     spotbag_core=$1
     spotbag_clock=$2
     spotbag_since=$3
+    spotbag_zero=$4
     spotbag_child=''
     spotbag_exported=$(env | sed -n 's/^\(spotbag_[a-z_]*\)=.*/\1/p')
     spotbag_session=''
@@ -237,8 +256,25 @@ spotbag_take_lock() {
 
 spotbag_start_cores() {
     for spotbag_core in $spotbag_cores; do
-        sh "$spotbag_here/run.sh" core "$spotbag_core" "$spotbag_clock" "$spotbag_since" &
+        sh "$spotbag_here/run.sh" core "$spotbag_core" "$spotbag_clock" "$spotbag_since" "$spotbag_zero" &
     done
+}
+
+# The second in which the plan began has passed at `spotbag_zero`: that is said by SPOTBAG_BEGAN_AT, in seconds since
+# 1970, or else this VM began for the first time when it was to begin.
+spotbag_find_zero() {
+    spotbag_zero=${SPOTBAG_BEGAN_AT-}
+    [ -n "$spotbag_zero" ] || spotbag_zero=$(($(sed -n '/^{"at": [0-9.]*, "event": "begin"/{
+        s/^{"at": \([0-9]*\).*/\1/p
+        q
+    }' "$spotbag_log") - spotbag_ready_s))
+    case $spotbag_zero in
+    *[!0-9.]*)
+        spotbag_say "SPOTBAG_BEGAN_AT is '$spotbag_zero': it must be when the plan began, in seconds since 1970"
+        exit 2
+        ;;
+    esac
+    spotbag_zero=$((${spotbag_zero%.*} + 1))
 }
 
 spotbag_run_all() {
@@ -265,6 +301,7 @@ spotbag_run_all() {
     spotbag_since=''
     if spotbag_has_uptime; then spotbag_look_at_clock; fi
     spotbag_record '"begin", "format": "spotbag.log/1", "vm": '"$spotbag_vm_json"
+    spotbag_find_zero
     spotbag_start_cores
     until wait; do :; done
     spotbag_done=$(spotbag_done_numbers '[0-9]*' | wc -l)

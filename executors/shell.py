@@ -184,6 +184,7 @@ def _write_vm(folder: Path, order: VmOrder) -> None:
         "vm_json": quoted(_json(order.vm)),
         "cores": quoted(" ".join(map(str, cores))),
         "tasks": str(len(order.tasks)),
+        "ready_s": str(order.ready_s),
         "waits": str(sum(len(task.waits_for) for task in order.tasks)),
     }
     lines = "".join(f"spotbag_{name}={value}\n" for name, value in settings.items())
@@ -207,6 +208,7 @@ def _task_lines(task: TaskOrder, told: Sequence[int]) -> str:
     words = [str(task.number), quoted(name), *map(quoted, (_json(planned.task), planned.task, task.command or ""))]
     words += [",".join(map(str, planned.cores))] if planned.cores else []
     waits = f"spotbag_wait_for {' '.join(map(str, task.waits_for))}\n" if task.waits_for else ""
+    waits += f"spotbag_wait_until {task.ready_s}\n" if task.ready_s > 0 else ""
     tell = f"spotbag_tell {task.number} {' '.join(map(str, told))}\n" if told else ""
     return f"# planned: {planned.start_s} s to {planned.end_s} s\n{waits}spotbag_task {' '.join(words)}\n{tell}"
 

@@ -265,12 +265,27 @@ def test_a_bag_that_cannot_go_on_is_refused(cluster: Cluster) -> None:
     with pytest.warns(RuntimeWarning, match="no plan was found with t2"):
         made = run(small, cluster.client, replan=lambda *_: None, **how, **more)
     assert not any(one.task == "t2" for one in made.runs)
-    dated = bag([1]).replace(tasks=[bag([1]).tasks[0].model_copy(update={"ready_s": 60})])
-    with pytest.raises(InputError, match="which a run on a cluster does not know"):
-        carried_out(small, cluster, call=nothing, changes=lambda: dated)
     with_commands = plan_of(bag([1], ["true"]), ["c1"], [(0, 0)])
     with pytest.raises(InputError, match=r"changes: tasks .*command is missing"):
         carried_out(with_commands, cluster, changes=lambda: bag([1, 1]))
+
+
+@pytest.mark.slow
+def test_tasks_wait_for_their_release_also_on_a_vm_that_comes_for_one_that_is_lost(cluster: Cluster) -> None:
+    """Of the first core, the second task is released a second after the VMs are there, and the third waits for it."""
+    given = bag([1] * 4)
+    dates: list[dict[str, int]] = [{}, {"ready_s": BOOT_S + 1}, {}, {"ready_s": BOOT_S + 2, "deadline_s": 500}]
+    rows = [row.model_dump(exclude_none=True) | own for row, own in zip(given.tasks, dates, strict=True)]
+    instance, starts = given.replace(tasks=rows), np.array([BOOT_S, BOOT_S + 1, BOOT_S + 2, BOOT_S + 2])
+    plan = Schedule(instance, np.array([0, 0]), np.array([0, 0, 0, 1]), np.zeros(4, int), starts, np.zeros(4, bool))
+    for lost in (False, True):
+        stop = (lambda run: cluster.stop(run.vm) if run.task == "t0" else None) if lost else None
+        execution = carried_out(plan, cluster, call=nothing, on_run=stop)
+        begun_s = {run.task: run.start_s for run in execution.runs if run.done}
+        assert not execution.unfinished
+        assert begun_s["t0"] < BOOT_S + 1 <= begun_s["t1"] < BOOT_S + 2 <= begun_s["t3"]
+        assert lost or begun_s["t2"] > begun_s["t1"]
+        assert (len(execution.vms) > 2) == lost
 
 
 def test_a_run_whose_bag_changes_is_audited_as_long_as_one_bag_has_all_of_it(cluster: Cluster) -> None:

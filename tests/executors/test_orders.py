@@ -13,6 +13,9 @@ from spotbag.instances.instance import Instance
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
 from tests.helpers.exported_plans import Row, core_of, document_of
+from tests.helpers.tiny_days import bag as tiny_bag
+from tests.helpers.tiny_days import plan as tiny_plan
+from tests.helpers.tiny_days import vm_type
 from tests.instances.test_cores import bag
 
 
@@ -88,6 +91,16 @@ def test_what_was_waited_for_is_not_waited_for_again() -> None:
     waits = {task.planned.task: task.waits_for for task in order.tasks}
     numbers = {task.planned.task: task.number for task in order.tasks}
     assert waits == {"t1": (), "t2": (), "a": (numbers["t1"],), "b": (numbers["t2"],)}
+
+
+def test_tasks_wait_for_their_release_and_by_a_document_for_their_planned_start() -> None:
+    instance = tiny_bag(
+        {"u": {"a": 50}, "t": {"a": 100}}, [vm_type("a")], boot_overhead_s=10, dates={"t": {"ready_s": 70}}
+    )
+    plan = tiny_plan(instance, ["a spot"], {"u": (0, 0, 10), "t": (0, 0, 75)})
+    [order], [told] = vm_orders(plan), vm_orders(plan.to_document())
+    assert (order.ready_s, [task.ready_s for task in order.tasks]) == (10, [0, 70])
+    assert (told.ready_s, [task.ready_s for task in told.tasks]) == (0, [10, 75])
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from spotbag.traces.bags.execution import PlannedTask
 from spotbag.traces.bags.execution_log import read_logs
 from tests.helpers.exported_plans import core_of, document_of, drive, environment, events_of, exported, log_of
 from tests.helpers.soaks import soak_of
+from tests.helpers.tiny_days import bag, plan, vm_type
 
 GATE = "until [ -e gate ]; do sleep 0.01; done"
 """A command that ends when somebody makes the file ``gate``."""
@@ -64,6 +65,43 @@ def test_each_core_runs_its_tasks_in_order_where_it_is_called_and_all_is_logged(
     assert first <= min(line["at"] for line in lines) <= max(line["at"] for line in lines) <= last
     outputs = {path.name: path.read_text() for path in (vm / "output").iterdir() if path.stat().st_size}
     assert outputs == {"1-t1.out": f"{tmp_path}\nt1 vm 0\n", "4-t2-1.err": "bad\n"}
+
+
+def dated(folder: Path, ready_s: int) -> Path:
+    """Export two tasks of a core, of which the second is released later; return the folder of the VM."""
+    rows = [{"id": name, "memory_mb": 1, "runtime_s": {"a": 1}, "command": "true"} for name in "ut"]
+    instance = bag({"u": {"a": 1}}, [vm_type("a")], deadline_s=9999).replace(
+        tasks=[rows[0], rows[1] | {"ready_s": ready_s}]
+    )
+    [path] = export_plan(plan(instance, ["a spot"], {"u": (0, 0, 0), "t": (0, 0, ready_s)}), folder)
+    return path
+
+
+def test_a_task_waits_for_its_release_by_when_the_plan_began_and_is_stopped_as_it_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPOTBAG_BEGAN_AT", f"{time.time() - 2000:.3f}")
+    assert drive(dated(tmp_path / "released", 1000)).returncode == 0
+    monkeypatch.setenv("SPOTBAG_BEGAN_AT", "today")
+    refused = drive(dated(tmp_path / "refused", 1000))
+    assert (refused.returncode, "SPOTBAG_BEGAN_AT is 'today': it must be" in refused.stderr) == (2, True)
+    monkeypatch.delenv("SPOTBAG_BEGAN_AT")
+    for path in shells(tmp_path):
+        vm = dated(tmp_path / f"run-{Path(path).name}", 1000)
+        process = begun(vm, in_folder=path)
+        wait_until(lambda: (vm / "log.jsonl").exists() and events_of(vm, "end") == ["u"])  # noqa: B023
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 143
+        assert events_of(vm, "start") == ["u"]
+
+
+@pytest.mark.slow
+def test_a_task_is_not_run_before_it_is_released(tmp_path: Path) -> None:
+    for path in shells(tmp_path):
+        vm = dated(tmp_path / f"run-{Path(path).name}", 2)
+        assert drive(vm, path).returncode == 0
+        began, *_, begun_at = [line["at"] for line in log_of(vm) if line["event"] in ("begin", "start")]
+        assert 2 <= begun_at - began < 5
 
 
 def test_what_failed_is_reported_and_run_again_and_what_is_done_is_not(tmp_path: Path) -> None:
