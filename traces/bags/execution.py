@@ -318,6 +318,16 @@ class Execution:
         """Tasks of the plan that have not ended with exit code 0, in the order of the plan."""
         return tuple(deviation.planned.task for deviation in self.deviations if deviation.status != "done")
 
+    @cached_property
+    def late(self) -> tuple[str, ...]:
+        """Tasks that were done after they were due, in the order of the bag; none if the record names no bag."""
+        bag = self.instance
+        if bag is None:
+            return ()
+        done_s = {run.task: run.end_s or 0.0 for run in reversed(self.runs) if run.done}
+        due_s = zip(bag.task_ids, bag.due_s[bag.task_group].tolist(), strict=True)
+        return tuple(name for name, time_s in due_s if done_s.get(name, 0.0) > time_s)
+
     @property
     def makespan_s(self) -> float | None:
         """End of the last task, if all are done."""
@@ -398,14 +408,13 @@ def _trace(execution: Execution) -> Trace:
         if event["event"] == "launch" and event["vm"] in own:
             event["price_usd_per_hour"] = own[event["vm"]]
     unfinished = [name for name in bag.task_ids if name not in done_s]
-    due_s = dict(zip(bag.task_ids, bag.due_s[bag.task_group].tolist(), strict=True))
     end: dict[str, Any] = {
         "record": "end",
         "t": max([execution.until_s, *(end_s for _, end_s in ended)]),
         "cost_usd": math.fsum(usd),
         "makespan_s": None if unfinished else max(done_s.values()),
         "finished": len(done_s),
-        "late_tasks": sum(end_s > due_s[name] for name, end_s in done_s.items()),
+        "late_tasks": len(execution.late),
         "unfinished": unfinished,
         "failures": len(execution.failures),
         "cut_off": sum(run.cut_off for run in execution.runs),

@@ -52,6 +52,16 @@ def test_a_plan_is_exported_run_and_read_back(shell: Shell, planned: Path) -> No
     assert (planned / "run/two-spot-1/output/1-a.out").read_text() == "it's a\n"
 
 
+def test_tasks_that_end_after_they_are_due_are_named(shell: Shell, planned: Path) -> None:
+    shell.run("export", "plan.json", "--out", "run", "--instance", "bag.json")
+    drive(planned / "run/two-spot-1")
+    read = ("import-log", "bag.json", "plan.json", "run", "--began-at")
+    at_s = json.loads((planned / "run/two-spot-1/log.jsonl").read_text().splitlines()[0])["at"]
+    assert shell.json(*read, f"{at_s - 5:.2f}")["late"] == []
+    assert shell.json(*read, f"{at_s - 40:.2f}")["late"] == ["a"]
+    assert "late         1 (a)" in shell.run(*read, f"{at_s - 40:.2f}")
+
+
 def test_without_an_instance_a_plan_is_exported_and_tasks_wait_wherever_memory_could_bind(
     shell: Shell, planned: Path
 ) -> None:

@@ -60,6 +60,7 @@ class ImportLog(Answer, kind="import-log"):
     done: int
     failures: int
     unfinished: tuple[str, ...]
+    late: tuple[str, ...]
     planned_makespan_s: int
     makespan_s: float | None
     median_start_error_s: float | None
@@ -173,6 +174,8 @@ def _print_summary(name: str, execution: Execution) -> None:
         "failures": f"{len(execution.failures)}" + (f" (not done: {listed(failed, 'task')})" if failed else ""),
         "unfinished": f"{len(unfinished)}" + (f" ({listed(unfinished, 'task')})" if unfinished else ""),
     }
+    if execution.late:
+        counts["late"] = f"{len(execution.late)} ({listed(execution.late, 'task')})"
     for what, text in counts.items():
         print(f"  {what:<12} {text}")
     print()
