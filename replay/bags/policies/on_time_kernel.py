@@ -156,21 +156,24 @@ def pack_from(r: Rows, n_there: int, ready_s: int, go_on: bool) -> tuple[int, in
 def put_on(r: Rows, j: int, task: int, k: int) -> bool:
     """Put a task onto the core of a VM that is free first of those with memory for it, if it ends in time there."""
     vm = r.packed_vms[k]
-    length_s, after_s = r.need_s[task * r.n_columns + r.column_of[vm.offer]], r.need_after_s[task]
-    most_s = r.deadline_s - length_s - r.need_ready_s[task]
+    length_s = r.need_s[task * r.n_columns + r.column_of[vm.offer]]
     if vm.free_s + length_s > r.deadline_s:
         return False
     offer = r.offers[vm.offer]
     kb, room_kb = r.need_kb[task], UNLIMITED
     if offer.memory_kb != NONE:
         room_kb = offer.memory_kb - vm.used_kb
+    after_s, most_s = r.need_after_s[task], r.deadline_s - length_s - r.need_ready_s[task]
+    dated = after_s > 0 or most_s < r.deadline_s - length_s
     best, best_s = NONE, r.deadline_s - length_s + 1
     for core in cores_of(r, k):
         row = r.packed_cores[core]
-        gap_s = max(after_s - row.work_s, 0)
-        in_time = row.end_s + gap_s < best_s and row.work_s + gap_s <= most_s
-        if in_time and fits(room_kb + row.kb - larger(kb, row.kb)):
-            best, best_s = core, row.end_s + gap_s
+        end_s = row.end_s
+        if dated:
+            work_s = max(row.work_s, after_s)
+            end_s += work_s - row.work_s if work_s <= most_s else NEVER
+        if end_s < best_s and fits(room_kb + row.kb - larger(kb, row.kb)):
+            best, best_s = core, end_s
     if best == NONE:
         return False
     row = r.packed_cores[best]
