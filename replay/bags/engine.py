@@ -13,7 +13,7 @@ from .interpreted import next_s
 from .moments import await_start, step
 from .outcome import DayOutcome, outcome_with
 from .plan import ReplayPlan, day_table, n_aged
-from .policy import Policy, RulePolicy, answers
+from .policy import Policy, RulePolicy, answers, require_dates_known
 from .rows import DayRow, or_none
 from .state import ReplayState
 
@@ -69,7 +69,7 @@ class Replay(EventLoop[DayOutcome]):
         record: bool = False,
         law: object = None,
     ) -> None:
-        policy.require_dates_known(plan.instance)
+        require_dates_known(policy, plan.instance)
         self.policy = policy
         self.cloud = cloud
         self.day = timeline.resolved(cloud)

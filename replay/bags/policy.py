@@ -51,12 +51,6 @@ class Policy:
     asks_for_law: ClassVar[bool] = False
     dates: ClassVar[bool] = True
 
-    @classmethod
-    def require_dates_known(cls, instance: Instance) -> None:
-        """Refuse a bag whose tasks have dates, if the policy knows none."""
-        if not cls.dates:
-            require_no_dates(instance, f"the policy {cls.name}", "others do, such as on-time, hads and static")
-
     def name_with_options(self) -> str:
         """Return the name of the class and, of a dataclass, the options that are not its own."""
         options: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
@@ -165,3 +159,9 @@ def answers(policy: Policy, question: str) -> bool:
     if isinstance(policy, RulePolicy) and method is getattr(RulePolicy, question):
         return question in policy.answers
     return method is not getattr(Policy, question)
+
+
+def require_dates_known(policy: Policy | type[Policy], instance: Instance) -> None:
+    """Refuse a bag whose tasks have dates, if a policy knows none."""
+    if not policy.dates:
+        require_no_dates(instance, f"the policy {policy.name}", "others do, such as on-time, hads and static")

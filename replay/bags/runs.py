@@ -24,7 +24,7 @@ from .outcome import DayOutcome
 from .plan import CheckedPlan, ReplayPlan, checked, on_demand_schedule, replay_plan
 from .policies import KIND
 from .policies.static import OnDemand
-from .policy import Policy
+from .policy import Policy, require_dates_known
 from .rows import MIGRATION_KINDS
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ def _ready(plan: CheckedPlan, makers: Sequence[PolicyMaker[Policy]]) -> list[_Re
     """Make a plan ready for some policies, once for all of them and once for the on-demand baseline."""
     kinds = [type(make(0)) for make in makers]
     for kind in kinds:
-        kind.require_dates_known(plan.instance)
+        require_dates_known(kind, plan.instance)
     plans: dict[bool, ReplayPlan] = {}
     for on_demand in {issubclass(kind, OnDemand) for kind in kinds}:
         plan.demand_possible()

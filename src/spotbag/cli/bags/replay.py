@@ -247,6 +247,7 @@ def _replay(
 ) -> None:
     """Read or make the plan, replay it, and show what became of it."""
     from ...replay.bags.policies import KIND
+    from ...replay.bags.policy import require_dates_known
 
     names = KIND.full_names(names_in(asked.policy or _DEFAULT_POLICIES), REFERENCES)
     replayed = [name for name in names if name not in REFERENCES]
@@ -267,7 +268,7 @@ def _replay(
         cloud = clouds.cloud or problem.cloud or "papers"
         days_from = scenarios.find("hads/sc4" if cloud == "papers" else "vms/shocks")
     for make in KIND.several(replayed, 0, none=True):
-        make(0).require_dates_known(problem)
+        require_dates_known(make(0), problem)
     checked, maker, interrupted = _plan(problem, asked.plan, planning)
     if checked is None or interrupted:
         reason = "interrupted while planning: nothing was replayed" if interrupted else maker
