@@ -27,7 +27,7 @@ _HORIZONS_S = (20, 40, 80, 120)
 def tiny_bag(seed: int, tasks: int = _TASKS, horizon_s: int = 20) -> Instance:
     """Return a bag of few tasks, on two VM types whose cores and memory may bind; times grow with a horizon."""
     random = np.random.default_rng(seed)
-    names, longest_s = ("a", "b"), max(horizon_s // 3, 2)
+    names, longest_s = ("a", "b"), horizon_s // 3
     document: dict[str, Any] = {
         "name": f"tiny {seed}",
         "deadline_s": horizon_s,

@@ -92,7 +92,7 @@ def _relieve(times: Sequence[int], packing: Packing, left: IntArray, worst: int)
     mine = np.array([times[task] for task in packing[worst]], dtype=np.int64)
     best: tuple[float, int, int, int] | None = None
     for host in np.argsort(-left, kind="stable")[:_PARTNERS].tolist():
-        if host == worst or left[host] <= left[worst]:
+        if left[host] <= left[worst]:  # the overfull one itself, or one as full
             continue
         theirs = np.array([0] + [times[task] for task in packing[host]], dtype=np.int64)
         shift = mine[:, None] - theirs[None, :]

@@ -454,7 +454,7 @@ def full_speed(instance: Instance) -> FloatArray:
     result = np.tile([np.inf, 1.0], (len(instance.offers), 1))
     for offer in [] if instance.machines or instance.has_setups else usable_offers(instance):
         burstable = offer.vm_type.burstable
-        if burstable is not None and burstable.credits_per_hour > 0:
+        if burstable is not None:
             from ...models.bags.cpu_credits import end_says_all  # here, since few bags have any
 
             horizon_s = instance.time_limit_s(offer.market) - int(instance.ready_s[offer.index])
