@@ -265,3 +265,21 @@ def test_a_client_that_no_longer_reads_ends_all_that_is_under_way() -> None:
         given.close()
         server.join(30)
         assert not server.is_alive()
+
+
+def test_what_does_not_stop_is_left_to_itself_when_the_patience_is_over() -> None:
+    begun, free = threading.Event(), threading.Event()
+
+    def wait_for_us() -> str:
+        begun.set()
+        free.wait()
+        return '"late"'
+
+    with served({"deaf": lambda given, call: wait_for_us}, patience_s=0.05) as client:
+        client.send("deaf")
+        begun.wait()
+        client.sink.close()
+        try:
+            assert client.line() == b""  # the server has ended
+        finally:
+            free.set()

@@ -23,7 +23,7 @@ from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.solve import solve
-from tests.helpers.worker_tasks import end_always, end_once, twice, wait_until_stopped
+from tests.helpers.worker_tasks import end_after_the_next, end_always, end_once, twice, wait_until_stopped
 
 pytestmark = pytest.mark.xdist_group("dask")
 
@@ -166,3 +166,7 @@ def test_a_command_prints_the_same_from_a_cluster(cluster: Any, capsys: pytest.C
     assert "--workers and --dask: use one or the other" in capsys.readouterr().err
     assert main([*words, "--dask", "no://where"]) == 2
     assert "no Dask scheduler answers at no://where" in capsys.readouterr().err
+
+
+def test_results_come_in_the_order_of_the_cases_whichever_ends_first(threads: Any, tmp_path: Path) -> None:
+    assert list(by_workers(end_after_the_next, [(str(tmp_path), number) for number in range(2)], threads)) == [0, 1]

@@ -16,6 +16,7 @@ from spotbag.plugins import (
     Run,
     Schedule,
     TracePoint,
+    out_of_time,
     schedule_of_queues,
 )
 
@@ -52,6 +53,20 @@ def says_hello(instance: Instance, run: Run) -> Outcome:
     run.report(TracePoint(1, 2.0, 1.0), 10)
     run.incumbent.take(InTurn().plan(instance, run).schedule)
     raise LimitReached
+
+
+def keeps_a_plan(instance: Instance, run: Run) -> Outcome:
+    """Keep a plan, and return none."""
+    run.incumbent.take(InTurn().plan(instance, run).schedule)
+    return Outcome(None)
+
+
+def keeps_a_better_plan(instance: Instance, run: Run) -> Outcome:
+    """Keep a plan, and return a worse one when the time is over."""
+    run.incumbent.take(InTurn(vms=2).plan(instance, run).schedule)
+    while not out_of_time():
+        pass
+    return InTurn(vms=1).plan(instance, run)
 
 
 def too_late(instance: Instance, run: Run) -> Outcome:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from spotbag import find_scenario, library_instance, replay_days, solve
 from spotbag.traces.bags.lateness import CAUSES, RESCUE_GONE
 from spotbag_papers.bags.deadline_misses import AS_PRINTED, AS_READ, PolicyMisses, cause_lines, price_cells
-from spotbag_papers.bags.paper_days import Cell
+from spotbag_papers.bags.paper_days import Cell, Misses
 
 
 def test_the_price_takes_the_mean_below_as_uncertain_too() -> None:
@@ -33,3 +33,10 @@ def test_causes_are_counted_for_each_d_spot() -> None:
     assert [line[:2] for line in lines] == [(group, cause) for group in groups for cause in CAUSES]
     assert [line[2] for line in lines if line[1] == RESCUE_GONE] == ["3,000", "3,000"]
     assert {cell for line in lines for cell in line[3:]} == {"0"}
+
+
+def test_as_many_days_decide_as_show_that_one_in_a_hundred_misses_at_most() -> None:
+    enough = next(days for days in range(1000) if 0.99**days < 0.05)
+    assert Misses(enough, ()).verdict == "holds"
+    assert Misses(enough - 1, ()).verdict == "not decided"
+    assert Misses(enough, (1,)).verdict == "does not hold"

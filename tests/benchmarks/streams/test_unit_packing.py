@@ -7,7 +7,7 @@ import random
 import pytest
 
 from spotbag_papers.streams.unit_bounds import UnitsProblem
-from spotbag_papers.streams.unit_packing import packed_by, paid_units_of, wall_s_of
+from spotbag_papers.streams.unit_packing import _levelled, packed_by, paid_units_of, wall_s_of
 from tests.helpers.all_partitions import least_wall, wall_and_units
 
 
@@ -35,3 +35,11 @@ def test_room_for_all_tasks_takes_as_many_hosts_as_the_budget_has() -> None:
     problem = UnitsProblem((10, 10, 10), 10, 0, 3)
     assert packed_by(problem, 10, lambda: False) is not None
     assert packed_by(problem, 9, lambda: False) is None
+
+
+def test_a_swap_makes_room_where_the_longest_tasks_first_overfill_a_host() -> None:
+    # 5, 3 and 4, 3, 3 by the longest first, which exceeds a room of 9 s; 4 against 3 gives 5, 4 and 3, 3, 3.
+    problem = UnitsProblem((5, 4, 3, 3, 3), 9, 0, 2)
+    packing = _levelled(problem, [9, 9], lambda: False)
+    assert packing is not None
+    assert sorted(sorted(host) for host in packing) == [[0, 1], [2, 3, 4]]

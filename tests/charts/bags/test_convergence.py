@@ -41,6 +41,8 @@ def test_the_best_plan_falls_to_the_objective_and_the_bound_is_level(searched: R
     assert plot_convergence(searched, axes) is axes
     lines = {line.get_label().split(" (")[0]: list(line.get_ydata()) for line in axes.get_lines()}
     assert list(lines) == ["current", "best plan", "lower bound"]
+    # A plan is the best one until the next; what was looked at is joined by straight lines.
+    assert [line.get_drawstyle() for line in axes.get_lines()] == ["default", "steps-post", "default"]
     assert all(after <= before + 1e-12 for before, after in pairwise(lines["best plan"]))
     assert lines["best plan"][-1] == pytest.approx(searched.objective)
     assert set(lines["lower bound"]) == {searched.bound}

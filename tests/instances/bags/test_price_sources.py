@@ -266,6 +266,13 @@ def test_rows_of_skypilot_that_cannot_be_right(tmp_path: Path, wrong: str, said:
     assert said in str(caught.value)
 
 
+def test_no_more_than_a_thousand_wrong_rows_of_skypilot_are_listed(tmp_path: Path) -> None:
+    wrong = SKYPILOT.splitlines()[1].replace("us-east-1", "moon")
+    text = "\n".join([SKYPILOT.splitlines()[0], *[wrong] * 1100])
+    with pytest.raises(InputError, match=r"lines 2, 3, 4, 5, 6 and 995 more: InstanceType 'c6i.large in moon'"):
+        rows_of_skypilot(write(tmp_path, text, "vms.csv"), "2026-07-09")
+
+
 def test_a_catalogue_of_aws_without_zones_is_none_of_skypilot(tmp_path: Path) -> None:
     text = "InstanceType,vCPUs,MemoryGiB,Price,SpotPrice,Region,Zon\nc6i.large,2,4,0.085,,us-east-1,use1-az1\n"
     with pytest.raises(InputError, match="line 2: AvailabilityZone '' must be an availability zone of AWS"):

@@ -18,6 +18,7 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.bags.interval import IntervalModel
+from spotbag.models.bags.interval_places import Choices, IntervalSwitches
 from spotbag.schedules.method import Run, TracePoint
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.interval_method import IntervalOptions, interval
@@ -392,3 +393,15 @@ def test_a_budget_is_a_row_of_the_model() -> None:
     cheaper = instance([10] * 4, vm_types=types, objective={"goal": "fastest", "budget_usd": 0.0399})
     outcome = interval(cheaper, IntervalOptions(), Run())
     assert outcome.bound == math.inf
+
+
+def test_fixing_gives_a_vm_no_more_time_than_a_plan_as_good_as_the_start_can_pay_for() -> None:
+    problem = library_instance("memory/m10")
+    problem = with_d_spot(problem.replace(tasks=problem.tasks[:6]))
+    start = solve(problem, "greedy").schedule
+    assert start is not None
+    fixed, free = (
+        [kind.limit_s for kind in Choices(problem, None, start, IntervalSwitches(fixing=on)).kinds]
+        for on in (True, False)
+    )
+    assert min(fixed) < min(free)

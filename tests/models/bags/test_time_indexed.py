@@ -474,3 +474,9 @@ def test_cp_sat_starts_from_a_plan_and_proves_that_there_is_none() -> None:
     assert again.schedule.objective == pytest.approx(best.objective)
     too_many = tiny_bag(1, tasks=80, horizon_s=6)
     assert outcome_of(too_many, TimeIndexedOptions(solver="cp-sat")).bound == math.inf
+
+
+def test_times_of_tiny_bags_grow_with_the_horizon() -> None:
+    for horizon_s in (20, 120):
+        longest_s = max(max(task.runtime_s.values()) for task in tiny_bag(0, tasks=30, horizon_s=horizon_s).tasks)
+        assert horizon_s // 4 < longest_s <= horizon_s // 3

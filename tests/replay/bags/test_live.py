@@ -26,6 +26,7 @@ from spotbag import (
     solve,
 )
 from spotbag.core.errors import InputError
+from spotbag.instances.clouds import PAPERS
 from spotbag.instances.entries import Checkpoints
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
@@ -38,7 +39,7 @@ from tests.helpers.random_days import random_cloud, random_cloud_day, random_day
 from tests.helpers.rescues import dated_plan, random_plan
 from tests.helpers.several_cores import random_cores
 from tests.helpers.soaks import soak
-from tests.helpers.tiny_days import bag, vm_type
+from tests.helpers.tiny_days import bag, day, vm_type
 from tests.instances.test_cores import bag as bag_of_cores
 
 POLICIES = ("on-time", "rescue", "hads", "burst-hads", "static")
@@ -146,6 +147,13 @@ def test_tasks_start_on_all_cores_that_they_have_and_others_on_none_of_them() ->
         told = [TaskFinished(task) for task in ended]
         state = state.advance(state.time_s + 50)
     assert found == [("t0", 0, None), ("t1", 1, None), ("t2", 2, (2, 3)), ("t3", 0, (0, 2))]
+
+
+def test_a_core_that_was_idle_stays_so_when_its_vm_comes_back() -> None:
+    instance = bag({"a": {"two": 100}}, [vm_type("two", vcpus=2)], survive="none")
+    offer = next(offer for offer in instance.offers if offer.market == "spot")
+    schedule = schedule_of_queues(instance, [Queue(offer, [0])])
+    assert list(differences(replay_plan(schedule), find_policy("static"), day(two=[20, 40]), PAPERS)) == []
 
 
 def test_tasks_at_full_speed_may_take_longer_than_there_are_credits() -> None:

@@ -131,6 +131,14 @@ def test_what_a_method_has_kept_is_the_answer_when_its_time_is_over() -> None:
     assert points[0] == TracePoint(1, 2.0, 1.0)
 
 
+def test_what_a_method_has_kept_counts_if_it_returns_none_or_its_time_is_over() -> None:
+    kept = spotbag.solve(TINY, own_methods.keeps_a_plan)
+    assert kept.schedule is not None
+    better = spotbag.solve(TINY, own_methods.keeps_a_better_plan, time_limit_s=0.05)
+    assert better.objective == pytest.approx(spotbag.solve(TINY, InTurn()).objective)
+    assert better.objective < spotbag.solve(TINY, InTurn(vms=1)).objective
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
