@@ -272,9 +272,7 @@ def day_table(names: Names, day: Timeline) -> Any:
         table["by"] = [rows.NONE if name is None else KINDS[name] for name in by]
     if market.count(None) < n:
         table["offer"] = [names.offers.get(place, rows.NONE) for place in zip(vm_type, market, strict=True)]
-    known = table["type"] != rows.NONE
-    if not known.all():
-        table = table[known]
+    table = table[table["type"] != rows.NONE]
     aged = table["age_s"] != rows.NONE
     if aged.any():  # these first, so that `await_age` finds them
         of_vms = table[aged]

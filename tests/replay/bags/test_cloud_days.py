@@ -22,7 +22,7 @@ from spotbag.instances.entries import Checkpoints
 from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import DayOutcome
-from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.plan import day_table, names_of, replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.record import trace_of
@@ -646,3 +646,9 @@ def test_a_vm_that_came_back_is_paid_by_the_hours_of_its_present_session() -> No
         rest = replan(instance, state, survive="none", iterations=100).schedule
         assert rest is not None
         assert (rest.makespan_s + state.time_s, rest.cost_usd) == (5400, 0)
+
+
+def test_events_of_types_that_a_bag_does_not_have_are_no_rows_of_its_day() -> None:
+    instance = bag({"a": {"one": 10}}, [vm_type("one")])
+    day = Timeline((TimelineEvent(5, "one", "hibernate"), TimelineEvent(6, "other", "hibernate")), "by hand")
+    assert day_table(names_of(instance), day)["time_s"].tolist() == [5]
