@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spotbag.core.errors import InputError
-from spotbag.core.records import WholeDocument
+from spotbag.core.errors import InputError, Issue
+from spotbag.core.records import WholeDocument, first_issues
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import TIMELINE_FORMAT, parse_timeline
 from spotbag.instances.instance import Instance
@@ -133,3 +133,10 @@ def test_objects_inside_frozen_records_cannot_be_changed(how: str) -> None:
             with pytest.raises(TypeError, match="belongs to a frozen record"):
                 change()
         assert held == before == COPIES[how](held)
+
+
+def test_of_many_faults_the_first_are_listed_and_more_are_said_to_be_there() -> None:
+    issues = [Issue(f"tasks[{number}]", "is wrong") for number in range(25_001)]
+    assert first_issues(issues[:-1]) == issues[:-1]
+    [more, *listed] = first_issues(issues)
+    assert (more.rule, listed) == ("what comes after 25000 faults was not looked at", issues[:-1])

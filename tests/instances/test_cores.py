@@ -97,6 +97,10 @@ def test_what_runs_on_a_machine_has_cores_there() -> None:
     assert bag([2, 2], machines=[machine]).running.core.tolist() == [3, 0]
     with pytest.raises(InputError, match=r"machines\[0\] 'm': running run on 6 cores, c5 has 5"):
         bag([3, 3], machines=[machine])
+    machine["running"] = [{"task": f"t{number}", "core": 0, "start_s": 0} for number in range(3)]
+    with pytest.raises(InputError, match=r"running\.core 0 3 tasks run on it") as caught:
+        bag([2, 2, 2], machines=[machine])
+    assert len(caught.value.issues) == 1
 
 
 def test_a_task_on_a_core_beyond_all_whole_slots_makes_a_slot_of_each_core() -> None:

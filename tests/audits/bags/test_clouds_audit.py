@@ -12,6 +12,8 @@ import pytest
 from spotbag.audits.auditor import audit
 from spotbag.audits.bags.day import Day
 from spotbag.core.errors import InputError
+from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.replay.bags.runs import trace_day
 from spotbag.traces.trace import Trace
 from tests.helpers import hand_made_cloud_traces
 from tests.helpers.audited_traces import at, changes, edit, event, found, happens, not_found, trace_with
@@ -24,6 +26,7 @@ from tests.helpers.hand_made_cloud_traces import (
     preempted,
     stolen_by_a_vm_that_launches,
 )
+from tests.helpers.tiny_days import CHECKPOINTS, bag, plan, vm_type
 
 LATE = {
     # In seconds of the spot price: the session before the interruption, that after it, and the on-demand VM.
@@ -311,3 +314,15 @@ def test_old_traces_say_nothing_of_clouds() -> None:
     trace = copy.deepcopy(crowded_out())
     assert "cloud" not in trace.run
     assert "minimum_s" not in trace.run["billing"]
+
+
+def test_a_checkpoint_of_a_notice_saves_what_regular_ones_before_it_have_saved_as_well() -> None:
+    kinds = [vm_type("one")]
+    instance = bag({"a": {"one": 300}}, kinds, deadline_s=1500, d_spot_s=900, checkpoint=CHECKPOINTS)
+    schedule = plan(instance, ["one spot"], {"a": (0, 0, 0)})
+    day = Timeline((TimelineEvent(145, "one", "interrupt"),), "by hand")
+    _, trace = trace_day(schedule, "hads", day, cloud="gcp")
+    # By 165 s, three of 50 s; then 5 s, and 5 s for the one that the notice of 30 s leaves time for.
+    [saved] = [entry["saved"] for entry in trace.events if entry["event"] == "migrate"]
+    assert saved == pytest.approx(155 / 300)
+    assert audit(trace).findings == ()

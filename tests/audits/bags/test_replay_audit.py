@@ -365,6 +365,15 @@ def test_tasks_are_unfinished_only_where_a_vm_stays_hibernated() -> None:
     assert rules["state"] == 1
 
 
+def test_a_makespan_that_is_not_said_is_off_by_one_task_and_one_too_many_by_those_that_are_left() -> None:
+    trace = recovered()
+    trace.end["makespan_s"] = None
+    assert found(trace) == {"figures": 1}
+    trace = stranded()
+    trace.end["makespan_s"] = 400
+    assert found(trace) == {"figures": len(trace.end["unfinished"])}
+
+
 @pytest.mark.parametrize(
     ("events", "amount", "message"),
     [

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from spotbag.core.statistics import mean_of
+from spotbag.core.statistics import Statistic, mean_of
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import named_policy
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.schedules.schedule import Schedule
-from spotbag_papers.bags.hads.claims import percent_more, range_of_three
+from spotbag_papers.bags.hads.claims import _distance, percent_more, range_of_three
 from spotbag_papers.bags.hads.first_cycle import FirstCycle, first_cycle
 from spotbag_papers.bags.hads.paper import AS_READ, BY_ALGORITHM_1, SENSITIVITY
 from spotbag_papers.bags.hads.paper import PAPER as HADS
@@ -341,3 +341,9 @@ def test_so_few_late_runs_may_be_chance_or_not() -> None:
     # 0.7^3 = 0.343, and twice that is 0.118; with half of the days late, 0.125 and 0.0156.
     assert none_late([cell(3), cell(3)]).ours == "probability 0.12"
     assert none_late([cell(5), cell(5)]).verdict == "does not hold"
+
+
+def test_a_distance_from_a_price_is_the_same_on_both_sides_of_it() -> None:
+    above, below = (_distance(Statistic(value, (0.5, -0.5)), 2.0) for value in (2.5, 1.5))
+    assert (above.value, above.influence) == (0.5, (0.5, -0.5))
+    assert (below.value, below.influence) == (0.5, (-0.5, 0.5))

@@ -93,6 +93,7 @@ def test_the_trace_of_a_run_is_audited(shell: Shell) -> None:
 
 def test_the_first_run_is_drawn(shell: Shell) -> None:
     shell.run(*TINY, "--runs", "2", "--seed", "7", "--gantt", "stream.svg")
+    assert "stream.svg" in shell.err
     text = (shell.folder / "stream.svg").read_text()
     assert "tiny/two-jobs seed 7" in text
     assert "policy known" in text

@@ -20,7 +20,7 @@ import pytest
 
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.experiments.bags import days
-from spotbag.experiments.bags.cells import PlanCell, Source
+from spotbag.experiments.bags.cells import PlanCell, Source, family_instance
 from spotbag.experiments.bags.days import DaysCell
 from spotbag.experiments.bags.results import compare_experiments, experiment_results
 from spotbag.experiments.bags.rows import Folder
@@ -33,6 +33,7 @@ from spotbag.experiments.bags.specification import (
     ready_names,
     ready_text,
 )
+from spotbag.instances.bags.generator import generate_instance
 from spotbag.replay.bags.runs import replay_days
 from spotbag.reports.bags.experiment import experiment_report
 from spotbag.reports.page import Listing
@@ -519,3 +520,10 @@ def test_families_of_a_name_share_instances_and_refuse_others(tmp_path: Path) ->
     clash = parse_specification('methods = ["lpt"]\n' + text.format("classes = 2"), "clash")
     with pytest.raises(InputError, match="calls two instances 'a,n_tasks=6'"):
         clash.cells(tmp_path)
+
+
+@pytest.mark.parametrize("given", [{"tightness": 0.5}, {"deadline_s": 9000}])
+def test_a_family_is_limited_as_generated_instances_are_unless_deadline_and_tightness_say_it(given: Any) -> None:
+    assert family_instance(n_tasks=8, **given) == generate_instance(8, **given)
+    both = family_instance(n_tasks=8, deadline_s=9000, tightness=0.5)
+    assert both == generate_instance(8, deadline_s=9000, tightness=0.5, limit=None)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import InputError, SpotbagError
+from spotbag.instances.streams.draws import draw_jobs
 from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.outcome import violation_cost_usd
 from spotbag.replay.streams.policies import stream_policy
@@ -121,7 +122,8 @@ def test_a_vm_that_works_through_the_end_of_a_block_pays_the_next() -> None:
     replay, _ = described(sampled(jobs), Known())
     assert replay.outcome().blocks == {"small": 3}
     assert replay.outcome().cost_usd == 3.0
-    assert replay.outcome().bills[0].ready_s == 0  # billed from its request
+    [bill] = replay.outcome().bills
+    assert (bill.ready_s, bill.hibernated_s, bill.stopped_s) == (0, 0, 0)  # billed from its request; never hibernates
 
 
 def test_a_job_that_cannot_meet_its_deadline_runs_late_on_the_fastest_type() -> None:
@@ -129,6 +131,8 @@ def test_a_job_that_cannot_meet_its_deadline_runs_late_on_the_fastest_type() -> 
     # two of them: each two tasks, to 35 and 60: late by 5, 5, 30, 30.
     jobs = stream([("j", "a", 0, 30, 4)], {"a": {"small": 40, "big": 25}}, {"small": 1.0, "big": 2.5})
     replay, lines = described(sampled(jobs), Known())
+    # None is in time: the bag may last until the fastest can end.
+    assert draw_jobs(jobs, 0).instance.deadline_s == 10 + 25
     assert starts(lines) == [(10, "big-1", "j#1"), (10, "big-2", "j#2"), (35, "big-1", "j#3"), (35, "big-2", "j#4")]
     outcome = replay.outcome()
     assert (outcome.late_tasks, outcome.late_s, outcome.unfinished_tasks) == (4, 70, 0)

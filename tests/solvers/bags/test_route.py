@@ -13,7 +13,7 @@ from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Outcome, Run
-from spotbag.solvers.bags.route import STEPS, Facts, Route, Step
+from spotbag.solvers.bags.route import STEPS, Facts, Lane, Route, Step
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.fake_time import fake_time
 from tests.helpers.tiny_core_instances import hand_instance
@@ -113,3 +113,18 @@ def test_questions_are_told_apart_by_their_moments() -> None:
     result = solve(hand_instance([5, 4, 3, 1], limit=2), goal="cheapest", survive="none")
     assert {step.deadline_s for step in result.steps} >= {result.instance.deadline_s}
     assert all(step.deadline_s is not None and step.deadline_s <= result.instance.deadline_s for step in result.steps)
+
+
+def test_two_lanes_have_no_more_threads_together_than_the_run() -> None:
+    found: dict[str, int] = {}
+
+    def step(name: Lane) -> Step:
+        def run(facts: Facts, part: Run) -> Outcome:
+            found[name] = part.threads
+            return Outcome(None)
+
+        return Step(name, name, lambda facts: True, run)
+
+    route = Route(with_d_spot(library_instance("memory/m30")), Run(threads=4))
+    route._side_by_side([step("proof")])
+    assert found == {"proof": 3}  # the other one searches in one

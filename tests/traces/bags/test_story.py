@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import SpotbagError
+from spotbag.instances.bags.timeline import Timeline, TimelineEvent
+from spotbag.replay.bags.runs import trace_day
 from spotbag.traces.stories import describe_trace
 from spotbag.traces.trace import Trace
 from tests.helpers.bad_day import bad_day, quiet_day
 from tests.helpers.hand_made_cloud_traces import crowded_out, day_of, drained, noticed, preempted
+from tests.helpers.tiny_days import bag, plan, vm_type
 
 STORY = """\
 tests/bad-day, policy hads, day 3 (by hand): 16 tasks, D_spot 1,900 s, deadline 2,400 s
@@ -247,3 +250,11 @@ def test_a_vm_that_ends_without_having_finished_anything_has_no_tasks_done() -> 
     more = [_at(100, "launch", **launch), _at(130, "ready", vm="b-1"), _at(130, "terminate", vm="b-1")]
     story = describe_trace(_changed(trace, [*trace.events[:3], *more, *trace.events[3:]]))
     assert "      130 s  b-1 terminated" in story
+
+
+def test_a_bag_that_ends_without_a_vm_says_of_none_that_it_is_terminated() -> None:
+    instance = bag({"a": {"one": 100}}, [vm_type("one")])
+    schedule = plan(instance, ["one spot"], {"a": (0, 0, 0)})
+    day = Timeline((TimelineEvent(50, "one", "terminate"),), "by hand")
+    told = describe_trace(trace_day(schedule, "static", day)[1])
+    assert "the bag ends" not in str(told)
