@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib import resources
 from string import Formatter
-from typing import Any, Literal, TypeVar
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
-from spotbag.core.json_documents import check_format, parse_json
-from spotbag.core.records import Record, validate_record
 from spotbag.core.statistics import Estimate, Statistic
 
 from .claims import ABOUT, Case, Claim, Found, Ours, Statement, Verdict, about, above, below, claim
-
-PUBLISHED_FORMAT: Literal["spotbag.published-figures/1"] = "spotbag.published-figures/1"
 
 
 def read_text(package: str, name: str) -> str:
@@ -52,14 +50,30 @@ def drawn_bags(package: str, name: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-_Document = TypeVar("_Document", bound=Record)
+class Figures(SimpleNamespace):
+    """Printed numbers: those of a document by their names in it, or those of a row by the names of its columns.
+
+    A list of objects in a document is a table, and has rows.
+    """
+
+    def row(self, table: str, **key: object) -> Figures:
+        """Return the row of a table that has some values, of which there is one."""
+        [found] = [row for row in getattr(self, table) if key.items() <= vars(row).items()]
+        assert isinstance(found, Figures)
+        return found
 
 
-def read_figures(model: type[_Document], package: str, name: str) -> _Document:
+_Figures = TypeVar("_Figures", bound=Figures)
+
+
+def read_figures(kind: type[_Figures], package: str, name: str) -> _Figures:
     """Read a document of printed numbers that lies in a package."""
-    document = parse_json(read_text(package, name), name)
-    check_format(document, PUBLISHED_FORMAT, name)
-    return validate_record(model, document, name)
+
+    def rows(value: Any) -> Any:
+        is_table = isinstance(value, list) and isinstance(value[0], dict)
+        return tuple(Figures(**row) for row in value) if is_table else value
+
+    return kind(**{key: rows(value) for key, value in json.loads(read_text(package, name)).items()})
 
 
 def read_notes(package: str, values: Mapping[str, Any]) -> Iterator[str]:

@@ -8,10 +8,10 @@ from typing import Any
 from spotbag.instances.library import library_instance
 from spotbag_papers.bags.burst_hads.claims import BURST_CHEAPER
 from spotbag_papers.bags.hads.runs import BIG_JOB, FAMILY, SCENARIOS, price_difference_percent, spot_offers
-from spotbag_papers.bags.printed import PublishedHadsResult, burst_hads_figures, hads_figures
+from spotbag_papers.bags.printed import burst_hads_figures, hads_figures
 from spotbag_papers.bags.uniform_progress.runs import FIGURES, GREEDY, OMNISCIENT, UNIFORM
 from spotbag_papers.claims import ABOUT, span
-from spotbag_papers.data_files import Statements, read_text
+from spotbag_papers.data_files import Figures, Statements, read_text
 from spotbag_papers.streams.a2ha.claims import NEAR_PERCENT, NEARLY_TWICE
 from spotbag_papers.streams.a2ha.printed import a2ha_figures
 from spotbag_papers.streams.a2ha.settings import SHORT_JOBS
@@ -48,7 +48,7 @@ def joined(values: Mapping[str, float] | list[float], form: str = "g", between: 
 # ---------------------------------------------------------------------------- HADS
 
 
-def of_table_10(scenario: str, number: Callable[[PublishedHadsResult], float]) -> dict[str, float]:
+def of_table_10(scenario: str, number: Callable[[Figures], float]) -> dict[str, float]:
     """Return printed numbers of a scenario, by job."""
     return {row.job: number(row) for row in hads_figures().results if row.scenario == scenario}
 
@@ -231,9 +231,9 @@ def test_jobs_and_predictions_of_a2ha() -> None:
     for job, name in ((image, "image"), (suite, "test-suite")):
         demand_words("streams.a2ha", f"near-optimal-{name}", f"optimal {job.optimal_hosts} ({name})")
         demand_words("streams.a2ha", f"continued-{name}", f"{job.continued_hosts} of {job.charged_h:g}")
-    means = span(suite.means_of_optimal_s, 1, "s")
+    means = span(figures.means_of_optimal_s(suite.job), 1, "s")
     demand_words("streams.a2ha", "formula-of-the-suite", f"{suite.optimal_hosts} needs one from {means}")
-    words = f"need {suite.formula_hosts} hosts, not {suite.optimal_hosts}, which needs a mean from {means}"
+    words = f"need {figures.formula_hosts(suite.job)} hosts, not {suite.optimal_hosts}, which needs a mean from {means}"
     charged = joined([job.charged_h for job in jobs], between="; ")
     demand_words("streams.a2ha", "within-the-budget", f"Table 1 itself has {charged} h")
     demand_words(

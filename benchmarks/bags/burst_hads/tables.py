@@ -8,10 +8,11 @@ from statistics import fmean
 from spotbag.core.statistics import average
 
 from ...claims import estimate_of
+from ...data_files import Figures
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import PaperTables, Quantities, means, measured
 from ..paper_days import BASELINE_POLICY, Cell, cost_usd, makespan_s
-from ..printed import BurstHadsFigures, PublishedComparison, PublishedQuietDay, burst_hads_figures
+from ..printed import burst_hads_figures
 from .runs import ALL, BOTH, SCENARIOS, BurstHadsDays, Pair
 
 _POLICIES = ("burst-hads", "hads")
@@ -59,7 +60,7 @@ def burst_hads_rows(days: BurstHadsDays) -> Iterator[ComparisonRow]:
         yield row_of("tables", *place, entry.recomputed)
 
 
-def _table_4(printed: PublishedQuietDay, days: BurstHadsDays) -> Iterator[ComparisonRow]:
+def _table_4(printed: Figures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
     """A job without hibernation: means over the plans of the search, and the least and the most of them."""
     rivals = days.rivals[printed.job]
     cells = {"burst-hads": rivals.burst, "hads": rivals.hads, _CYCLES: rivals.on_demand["cycles"]}
@@ -73,7 +74,7 @@ def _table_4(printed: PublishedQuietDay, days: BurstHadsDays) -> Iterator[Compar
     yield from measured(("Table IV", printed.job, "", "burst-hads"), _EXTREMES, rivals.burst)
 
 
-def _table_6(printed: PublishedComparison, days: BurstHadsDays) -> Iterator[ComparisonRow]:
+def _table_6(printed: Figures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
     """A job in a scenario; the paper prints one number of hibernations, and of resumes, for both schedulers."""
     pair = days.pairs[printed.job, printed.scenario]
     place = "Table VI", printed.job, printed.scenario
@@ -88,7 +89,7 @@ def _table_6(printed: PublishedComparison, days: BurstHadsDays) -> Iterator[Comp
     yield from measured((*place, "burst-hads"), _OF_BURST, pair)
 
 
-def _means(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
+def _means(figures: Figures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
     """Means of Table VI over the jobs, for each scenario and over all."""
     for of, scenarios in {**{scenario: (scenario,) for scenario in SCENARIOS}, "all": SCENARIOS}.items():
         printed = [entry for entry in figures.results if entry.scenario in scenarios]
@@ -105,14 +106,14 @@ def _means(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[Compariso
             yield row_of(*place, policy, "saving_percent", ours, mean)
 
 
-def _printed_saving(figures: BurstHadsFigures, entry: PublishedComparison, policy: str) -> float:
+def _printed_saving(figures: Figures, entry: Figures, policy: str) -> float:
     """Saving by the printed costs."""
     [price] = [quiet.on_demand_cost_usd for quiet in figures.quiet if quiet.job == entry.job]
     cost: float = getattr(entry, f"{policy.replace('-', '_')}_cost_usd")
-    return 100 * (1 - cost / price)
+    return 100 * (1 - cost / float(price))
 
 
-def _savings(figures: BurstHadsFigures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
+def _savings(figures: Figures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
     """Savings against on-demand VMs, under both billings of these; the printed ones follow from the printed costs."""
     recomputed = {(entry.quantity, entry.of): entry.recomputed for entry in figures.averages}
     for policy in _POLICIES:

@@ -27,9 +27,9 @@ from ...claims import (
     tally,
     together,
 )
-from ...data_files import Statements
+from ...data_files import Figures, Statements
 from ..paper_days import FROM_PRINTED_MAKESPAN, PRINTED_RUNS, Cell, cost_usd, makespan_s, none_late
-from ..printed import PublishedHadsResult, Share, hads_figures
+from ..printed import hads_figures
 from .runs import (
     BIG_JOB,
     FAMILY,
@@ -37,6 +37,7 @@ from .runs import (
     SWEEP_K_H,
     SWEEP_K_R,
     HadsDays,
+    Share,
     hibernated_vms_percent,
     hibernation_duration_s,
     mean_over_k_h,
@@ -68,7 +69,7 @@ def hads_claims(days: HadsDays) -> Iterator[Claim]:
     yield from _checkpoints(days)
 
 
-def _printed() -> dict[_Key, PublishedHadsResult]:
+def _printed() -> dict[_Key, Figures]:
     return {(row.job, row.scenario): row for row in hads_figures().results}
 
 

@@ -34,7 +34,7 @@ from ..paper_days import (
     plan_used,
     replay_cell,
 )
-from ..printed import Share, hads_figures
+from ..printed import hads_figures
 from .first_cycle import FirstCycle, first_cycle
 
 FAMILY = "hads"
@@ -47,6 +47,7 @@ SWEEP_K_H = (1, 2, 3, 4, 5, 6, 7)
 SWEEP_K_R = (0, 3, 7)
 """Rates of Fig. 11."""
 
+Share: TypeAlias = Literal["new", "idle", "busy", "resumed"]
 SHARES: tuple[Share, ...] = ("new", "idle", "busy", "resumed")
 
 BaselinePlan: TypeAlias = Literal["own", "same"]

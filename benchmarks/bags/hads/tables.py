@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from spotbag.core.statistics import average, estimate
 from spotbag.replay.bags.outcome import DayOutcome
 
+from ...data_files import Figures
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import PaperTables, means, measured
 from ..paper_days import BaselineBilling, cost_usd, makespan_s
-from ..printed import PublishedBaseline, hads_figures
+from ..printed import hads_figures
 from .runs import (
     BIG_JOB,
     POLICY,
@@ -84,7 +85,7 @@ def hads_rows(days: HadsDays) -> Iterator[ComparisonRow]:
         yield row_of(*place, "stolen_tasks", stolen_tasks(days, steal.type), steal.stolen)
 
 
-def _table_9(printed: PublishedBaseline, days: HadsDays) -> Iterator[ComparisonRow]:
+def _table_9(printed: Figures, days: HadsDays) -> Iterator[ComparisonRow]:
     """A job without hibernation."""
     found, place = days.baselines[printed.job], ("Table 9", printed.job, "")
     ours = found.plan.vms

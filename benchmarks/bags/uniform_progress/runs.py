@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
 from spotbag.core.errors import InputError, Issue, input_error
 from spotbag.core.quantities import NOISE, SECONDS_PER_HOUR, BoolArray
-from spotbag.core.records import Record
 from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, mean_of, quotient
 from spotbag.core.workers import each
 from spotbag.replay.bags.policies.hads import Hads
@@ -22,7 +20,7 @@ from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import GreedySpot, TimeSliced, UniformProgress
 from spotbag.replay.bags.policy import Policy
 
-from ...data_files import read_figures
+from ...data_files import Figures, read_figures
 from ...paper import OnRuns, PaperOptions
 from .job import Job, Ran, drawn_trace, optimum, ran, recorded_trace, replayed, sliced, windows
 
@@ -35,32 +33,11 @@ Pair: TypeAlias = tuple[str, str]
 """Two policies, of which a number is the difference; `NOTHING` has none."""
 
 
-class PublishedPolicy(Record):
-    """A row of Table 3."""
+FIGURES = read_figures(Figures, __package__, "figures.json")
+"""Printed figures: of Table 3 (``policies``), Fig. 8 and section 6.2.
 
-    policy: str
-    on_demand_h: Annotated[float, Field(ge=0)]
-    spot_h: Annotated[float, Field(ge=0)]
-    spot_util_percent: Annotated[float, Field(ge=0)]
-
-
-class PublishedFigures(Record):
-    """Printed figures: of Table 3, Fig. 8 and section 6.2.
-
-    The availabilities are those of the recorded traces, which are published.
-    """
-
-    format: str
-    source: str
-    job_fraction: float
-    sliced_saves_percent: Annotated[tuple[float, float], Field(strict=False)]
-    longer_on_spot_points: float
-    less_gap_percent: float
-    policies: Annotated[tuple[PublishedPolicy, ...], Field(strict=False)]
-    availabilities: Mapping[str, float]
-
-
-FIGURES = read_figures(PublishedFigures, __package__, "figures.json")
+The ``availabilities`` are those of the recorded traces, which are published.
+"""
 
 
 @dataclass(frozen=True, slots=True)

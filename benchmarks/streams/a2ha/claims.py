@@ -34,8 +34,8 @@ from ...claims import (
     verdict_in_words,
     with_intervals,
 )
-from ...data_files import Statements
-from .printed import LONG_QUANTITIES, USABLE_S, LongQuantity, PublishedLongCase, a2ha_figures
+from ...data_files import Figures, Statements
+from .printed import LONG_QUANTITIES, USABLE_S, LongQuantity, a2ha_figures
 from .runs import (
     AT_THE_START,
     LINES,
@@ -258,7 +258,7 @@ def _near_optimal(runs: A2haRuns, job: str) -> Claim:
     name, optimal = f"near-optimal-{job}", _FIGURES.job(job).optimal_hosts
 
     def off(run: A2haRun) -> float:
-        return 100 * abs(run.hosts / optimal - 1)
+        return 100 * abs(run.hosts / float(optimal) - 1)
 
     means = {name_of(ratios): cell.mean(off) for ratios, cell in _creating(runs, job).items()}
     best = min(means, key=lambda ratios: means[ratios].mean or 0.0)
@@ -278,7 +278,7 @@ def _creating(runs: A2haRuns, job: str) -> dict[Ratios, A2haCell]:
 
 
 def _formula() -> Iterator[Claim]:
-    of = {job: (_FIGURES.job(job).formula_hosts, _FIGURES.job(job).optimal_hosts) for job in _TWO_JOBS}
+    of = {job: (_FIGURES.formula_hosts(job), _FIGURES.job(job).optimal_hosts) for job in _TWO_JOBS}
     same = [
         exactly(job, ours == printed, f"{printed} printed, {ours} by the formula")
         for job, (ours, printed) in of.items()
@@ -286,8 +286,9 @@ def _formula() -> Iterator[Claim]:
     yield _SAID.judge("formula", same, " and ".join(f"{ours}" for ours, _ in of.values()))
     # The mean is printed as a minute: whether that is 60 s or what rounds to it, the text does not say.
     suite = _FIGURES.job("test-suite")
-    low_s, high_s = suite.means_of_optimal_s
-    as_printed = exactly("", suite.formula_hosts == suite.optimal_hosts, f"{suite.formula_hosts}")
+    low_s, high_s = _FIGURES.means_of_optimal_s(suite.job)
+    formula = _FIGURES.formula_hosts(suite.job)
+    as_printed = exactly("", formula == suite.optimal_hosts, f"{formula}")
     rounds = low_s < 1.5 * suite.mean_s and high_s > 0.5 * suite.mean_s
     verdict = "not decided" if as_printed.verdict != "holds" and rounds else as_printed.verdict
     yield _SAID.decided("formula-of-the-suite", verdict, as_printed.ours)
@@ -627,7 +628,6 @@ def _table_2(runs: A2haRuns) -> Iterator[Claim]:
         yield _line(_FIGURES.case(name), LONG_QUANTITIES, means(name, False), means(name, True))
     hosts = []
     for case in _FIGURES.heuristic_cases:
-        assert case.initial_hosts is not None
         key = runs.style, case.initial_hosts
         of_heuristic, of_ready = (means_of(cells[key]) for cells in (runs.long, runs.long_at_once))
         yield _line(case, _MEASURED, of_heuristic, of_ready)
@@ -636,9 +636,9 @@ def _table_2(runs: A2haRuns) -> Iterator[Claim]:
     yield _SAID.judge("hosts-of-table-2", hosts, "; ".join(f"{case.mean:.0f}" for case in hosts))
 
 
-def _line(case: PublishedLongCase, quantities: Sequence[LongQuantity], booting: _Means, at_once: _Means) -> Claim:
+def _line(case: Figures, quantities: Sequence[LongQuantity], booting: _Means, at_once: _Means) -> Claim:
     """A row of Table 2, which is of hosts that are ready at once, and with the boot time of section 4 beside."""
-    shown = [quantity for quantity in quantities if case.mean(quantity) is not None and quantity != "speedup"]
+    shown = [quantity for quantity in quantities if getattr(case, quantity) is not None and quantity != "speedup"]
 
     def numbers(values: _Means) -> str:
         return "; ".join(f"{values(quantity).mean or 0.0:.{_DIGITS[quantity]}f}" for quantity in shown)
@@ -649,11 +649,11 @@ def _line(case: PublishedLongCase, quantities: Sequence[LongQuantity], booting: 
     return _SAID.judge(f"table-2, {case.case}", near, ours, without=verdict_in_words(with_boot))
 
 
-def _near(case: PublishedLongCase, quantities: Sequence[LongQuantity], values: _Means) -> list[Case]:
+def _near(case: Figures, quantities: Sequence[LongQuantity], values: _Means) -> list[Case]:
     """Tests of our means against the printed means and standard deviations."""
     found = []
     for quantity in quantities:
-        printed, sd = case.mean(quantity), case.sd(quantity)
+        printed, sd = getattr(case, quantity), getattr(case, f"{quantity}_sd")
         if printed is not None and sd is not None:
             # 256 and 154 hosts are printed with a deviation of 0: what rounds to it is the same.
             sd = max(sd, 0.5) if quantity == "hosts" else sd
@@ -684,7 +684,6 @@ def _long_tasks(runs: A2haRuns) -> Iterator[Claim]:
         f"{case.case}, {style}": runs.long[style, case.initial_hosts]
         for case in _FIGURES.heuristic_cases
         for style in STYLES
-        if case.initial_hosts is not None
     }
     found = {
         f"{WORDS[name]}, {of}:": line - cell.statistic(METRICS[name])
@@ -759,7 +758,7 @@ def a2ha_findings(runs: A2haRuns) -> Iterator[Claim]:
 
 def _initial_hosts(runs: A2haRuns) -> Iterator[Claim]:
     """Findings on the three lines of Table 2: their order, and hosts from the start on."""
-    cases = {case.initial_hosts: case.case for case in _FIGURES.heuristic_cases if case.initial_hosts is not None}
+    cases = {case.initial_hosts: case.case for case in _FIGURES.heuristic_cases}
     found = []
     for style in STYLES:
         for more, fewer in pairwise(cases):

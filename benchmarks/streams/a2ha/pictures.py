@@ -162,7 +162,7 @@ def _table_2(rows: Rows) -> Figure:
     """Hosts, time and payment of the long tasks by initial hosts, ours with and without boot time beside printed."""
     title = "Table 2: 256 tasks of 1.5 h, by the number of initial hosts"
     figure, all_axes = panels(12, 4.6, title, 1, len(_QUANTITIES))
-    cases = sorted(a2ha_figures().heuristic_cases, key=lambda case: case.initial_hosts or 0)
+    cases = sorted(a2ha_figures().heuristic_cases, key=lambda case: case.initial_hosts)
     for axes, (quantity, label) in zip(all_axes, _QUANTITIES.items(), strict=True):
         found, deviations = _by(rows, "Table 2", quantity), _by(rows, "Table 2", f"{quantity}_sd")
         offset = -0.3

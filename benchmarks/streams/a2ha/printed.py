@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from pydantic import Field
-
-from spotbag.core.records import INTEGRAL, Record
-
-from ...data_files import read_figures
+from ...data_files import Figures, read_figures
 from ..unit_bounds import hosts_by_formula
 
 LongQuantity: TypeAlias = Literal["hosts", "wall_h", "speedup", "payment_h"]
@@ -17,125 +13,53 @@ LONG_QUANTITIES: tuple[LongQuantity, ...] = ("hosts", "wall_h", "speedup", "paym
 USABLE_S = 3300
 """Usable seconds of a paid hour, as the paper's formula has it."""
 
-_Count: TypeAlias = Annotated[int, Field(ge=1), INTEGRAL]
-_Positive: TypeAlias = Annotated[float, Field(gt=0)]
-_Spread: TypeAlias = Annotated[float, Field(ge=0)]
 
+class A2haFigures(Figures):
+    """Printed figures of the A2HA paper, which shows means of so many ``orderings``.
 
-class PublishedA2haJob(Record):
-    """A job of short tasks: section 4, and its row of Table 1."""
-
-    job: str
-    n_tasks: _Count
-    mean_s: _Positive
-    optimal_hosts: _Count
-    charged_h: _Positive
-    interrupted_tasks: _Count
-    wasted_min: _Positive
-    continued_hosts: _Count
-
-    @property
-    def formula_hosts(self) -> int:
-        """Optimal number of hosts by the paper's formula from its own numbers."""
-        return hosts_by_formula(self.n_tasks, self.mean_s)
-
-    @property
-    def means_of_optimal_s(self) -> tuple[float, float]:
-        """Mean run times of which the formula makes the printed number: more than the one, up to the other."""
-        return (self.optimal_hosts - 1) * USABLE_S / self.n_tasks, self.optimal_hosts * USABLE_S / self.n_tasks
-
-
-class PublishedPrediction(Record):
-    """Figs 4 and 6, as far as the text says: of one ordering of the image job.
-
-    Attributes
-    ----------
-    tasks : int
-        Tasks after which average and prediction are near their final values.
-    first_hosts, final_hosts : int
-        Predicted at first and in the end.
-    creation_ratio : float
-        Of Fig. 6b.
-    created_hosts : int
-        Hosts that are created at first with it.
-    full_ratio_tasks : int
-        Tasks after which it is 1, and the number of hosts near the final one.
+    ``jobs`` are those of short tasks (section 4, Table 1). ``long`` are the rows of Table 2, means and standard
+    deviations; those of the heuristic have the number of hosts at first (``initial_hosts``).
     """
 
-    tasks: _Count
-    first_hosts: _Count
-    final_hosts: _Count
-    creation_ratio: Annotated[float, Field(ge=0, le=1)]
-    created_hosts: _Count
-    full_ratio_tasks: _Count
+    @property
+    def prediction(self) -> Figures:
+        """Figs 4 and 6, as far as the text says: of one ordering of the image job.
 
-
-class PublishedLongCase(Record):
-    """A row of Table 2: means and standard deviations; for the heuristic, how many hosts there are at first."""
-
-    case: str
-    hosts: _Positive
-    wall_h: _Positive
-    payment_h: _Positive
-    wall_h_sd: _Spread
-    payment_h_sd: _Spread
-    hosts_sd: _Spread | None = None
-    speedup: _Positive | None = None
-    speedup_sd: _Spread | None = None
-    initial_hosts: _Count | None = None
-
-    def mean(self, quantity: LongQuantity) -> float | None:
-        """A printed mean; None if there is none."""
-        found: float | None = getattr(self, quantity)
+        Average and prediction are near their final values after ``tasks``; ``first_hosts`` are predicted at first and
+        ``final_hosts`` in the end. With the ``creation_ratio`` of Fig. 6b, ``created_hosts`` are created at first; it
+        is 1 after ``full_ratio_tasks``, and the number of hosts near the final one.
+        """
+        found: Figures = self.predictions[0]
         return found
 
-    def sd(self, quantity: LongQuantity) -> float | None:
-        """Printed standard deviation; None if there is none."""
-        found: float | None = getattr(self, f"{quantity}_sd")
-        return found
-
-
-class A2haFigures(Record):
-    """Printed figures of the A2HA paper.
-
-    Attributes
-    ----------
-    source : str
-        The paper.
-    orderings : int
-        Of which it shows means.
-    prediction : PublishedPrediction
-        Figs 4 and 6.
-    jobs : tuple of PublishedA2haJob
-        The jobs of short tasks.
-    long : tuple of PublishedLongCase
-        Table 2.
-    """
-
-    format: Literal["spotbag.published-figures/1"]
-    source: str
-    orderings: _Count
-    prediction: PublishedPrediction
-    jobs: Annotated[tuple[PublishedA2haJob, ...], Field(strict=False)]
-    long: Annotated[tuple[PublishedLongCase, ...], Field(strict=False)]
-
-    def job(self, name: str) -> PublishedA2haJob:
+    def job(self, name: str) -> Figures:
         """Return a job of short tasks."""
-        return next(job for job in self.jobs if job.job == name)
+        return self.row("jobs", job=name)
 
-    def case(self, name: str) -> PublishedLongCase:
+    def case(self, name: str) -> Figures:
         """Return a row of Table 2."""
-        return next(case for case in self.long if case.case == name)
+        return self.row("long", case=name)
+
+    def formula_hosts(self, job: str) -> int:
+        """Optimal number of hosts by the paper's formula from its own numbers."""
+        printed = self.job(job)
+        return hosts_by_formula(printed.n_tasks, printed.mean_s)
+
+    def means_of_optimal_s(self, job: str) -> tuple[float, float]:
+        """Mean run times of which the formula makes the printed number: more than the one, up to the other."""
+        printed = self.job(job)
+        low, high = (hosts * USABLE_S / printed.n_tasks for hosts in (printed.optimal_hosts - 1, printed.optimal_hosts))
+        return low, high
 
     @property
-    def heuristic_cases(self) -> tuple[PublishedLongCase, ...]:
+    def heuristic_cases(self) -> tuple[Figures, ...]:
         """Rows of Table 2 that the heuristic makes."""
         return tuple(case for case in self.long if case.initial_hosts is not None)
 
     @property
     def long_cases(self) -> dict[int, int]:
         """Hosts in all by the number of initial hosts (Table 2)."""
-        return {case.initial_hosts: round(case.hosts) for case in self.long if case.initial_hosts is not None}
+        return {case.initial_hosts: round(case.hosts) for case in self.heuristic_cases}
 
 
 def a2ha_figures() -> A2haFigures:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.core.statistics import Estimate, estimate, mean_of, sd_of
 
+from ...data_files import Figures
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import PaperTables, Quantities, means, measured
-from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, PublishedLongCase, a2ha_figures
+from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, a2ha_figures
 from .runs import LINES, METRICS, TABLE_1, A2haCell, A2haRun, A2haRuns, NotKnowing, values_of_line
 from .settings import LONG_JOB, SHORT_JOBS, STYLES, TWICE, Ratios, Style
 
@@ -60,7 +61,7 @@ def _short_job(figures: A2haFigures, runs: A2haRuns, job: str) -> Iterator[Compa
     """A job of short tasks: optimal hosts, reference lines, Table 1, Figs 9 to 12, and twice the budget."""
     printed = figures.job(job)
     optimal = printed.optimal_hosts
-    yield row_of(OPTIMAL_HOSTS, job, "", "", "formula_hosts", printed.formula_hosts, optimal)
+    yield row_of(OPTIMAL_HOSTS, job, "", "", "formula_hosts", figures.formula_hosts(job), optimal)
     lines = runs.short_lines.get(job, ())
     # One host for all tasks and one for each, with boot time: between them lies the heuristic.
     for name in ("serial", "1 per task") if lines else ():
@@ -116,13 +117,11 @@ def _table_2(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
                     yield from _line(case, f"{name}, {boot}", columns)
 
 
-def _line(
-    case: PublishedLongCase, scenario: str, values: Mapping[LongQuantity, list[float]]
-) -> Iterator[ComparisonRow]:
+def _line(case: Figures, scenario: str, values: Mapping[LongQuantity, list[float]]) -> Iterator[ComparisonRow]:
     """Means and standard deviations, and how many printed standard deviations the means are off."""
     place = "Table 2", LONG_JOB, scenario, case.case
     for quantity, found in values.items():
-        printed, spread = case.mean(quantity), case.sd(quantity)
+        printed, spread = getattr(case, quantity), getattr(case, f"{quantity}_sd")
         mean, sd = mean_of(found), sd_of(found)
         yield row_of(*place, quantity, mean, printed)
         yield row_of(*place, f"{quantity}_sd", sd and Estimate(len(found), sd.value, None), spread)

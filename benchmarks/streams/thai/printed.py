@@ -2,83 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from pydantic import Field
-
-from spotbag.core.records import INTEGRAL, Record
 from spotbag.replay.streams.outcome import violation_cost_usd
 
-from ...data_files import read_figures
-from ...paper_result import Relation
+from ...data_files import Figures, read_figures
 
 Quantity: TypeAlias = Literal["cost_usd", "late_tasks", "violation_cost_usd"]
 QUANTITIES: tuple[Quantity, ...] = ("cost_usd", "late_tasks", "violation_cost_usd")
 RatioUnit: TypeAlias = Literal["percent_more", "times"]
 
-_Count: TypeAlias = Annotated[int, Field(ge=1), INTEGRAL]
-_Usd: TypeAlias = Annotated[float, Field(gt=0)]
 
-
-class PublishedApproach(Record):
-    """A row of Table 3: means of five runs; for a fixed setting, its VMs (section 6.2.2)."""
-
-    policy: str
-    cost_usd: _Usd
-    late_tasks: Annotated[float, Field(ge=0)]
-    vm_type: str | None = None
-    vms: _Count | None = None
-
-
-class PublishedRatio(Record):
-    """Ratio of two approaches, as stated in the text.
-
-    Attributes
-    ----------
-    policy, against : str
-        The approaches.
-    quantity : {"cost_usd", "late_tasks", "violation_cost_usd"}
-        What is compared.
-    unit : {"percent_more", "times"}
-        Whether the number says by how many percent the one is above the other, or how many times the other it is.
-    printed : float
-        The number.
-    relation : {"=", ">", "<"}
-        How the ratio is to the number.
-    """
-
-    policy: str
-    against: str
-    quantity: Quantity
-    unit: RatioUnit
-    printed: float
-    relation: Relation = "="
-
-
-class ThaiFigures(Record):
+class ThaiFigures(Figures):
     """Printed figures of Thai et al.
 
-    Attributes
-    ----------
-    source : str
-        The paper.
-    runs : int
-        Of which Table 3 shows means.
-    n_tasks : int
-        Of all jobs of Table 2.
-    block_usd : dict of str to float
-        VM type to its price for a block (Table 1, see `implied_blocks`).
-    approaches, ratios
-        See the records.
-    """
+    ``runs`` are those of which Table 3 shows means, ``n_tasks`` those of all jobs of Table 2, and ``block_usd`` prices
+    of VM types for a block (Table 1, see `implied_blocks`).
 
-    format: Literal["spotbag.published-figures/1"]
-    source: str
-    runs: _Count
-    n_tasks: _Count
-    block_usd: dict[str, _Usd]
-    approaches: Annotated[tuple[PublishedApproach, ...], Field(strict=False)]
-    ratios: Annotated[tuple[PublishedRatio, ...], Field(strict=False)]
+    ``approaches`` are the rows of Table 3, fixed settings with their VMs (section 6.2.2). ``ratios`` are those of two
+    approaches that the text states: by how many percent the one is above the other, or how many times the other it is;
+    ``relation`` is how the ratio is to the number.
+    """
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -90,13 +34,13 @@ class ThaiFigures(Record):
         """The fixed settings."""
         return tuple(approach.policy for approach in self.approaches if approach.vms is not None)
 
-    def approach(self, policy: str) -> PublishedApproach:
+    def approach(self, policy: str) -> Figures:
         """Return a row of Table 3."""
-        return next(approach for approach in self.approaches if approach.policy == policy)
+        return self.row("approaches", policy=policy)
 
     def stated(self, policy: str, quantity: Quantity) -> float:
         """Return a ratio of the text."""
-        return next(ratio.printed for ratio in self.ratios if (ratio.policy, ratio.quantity) == (policy, quantity))
+        return float(self.row("ratios", policy=policy, quantity=quantity).printed)
 
     def violation_cost_usd(self, policy: str) -> float:
         """Recompute the violation cost from Table 3 by eq. 7 and 8; Fig. 3 shows it in a picture only."""
@@ -112,7 +56,7 @@ class ThaiFigures(Record):
         their VMs exactly.
         """
         printed = self.approach(policy)
-        return None if printed.vm_type is None else printed.cost_usd / self.block_usd[printed.vm_type]
+        return None if printed.vm_type is None else float(printed.cost_usd / self.block_usd[printed.vm_type])
 
     def ratio(self, policy: str, against: str, quantity: Quantity, unit: RatioUnit) -> float:
         """Recompute a ratio from Table 3."""
@@ -122,8 +66,7 @@ class ThaiFigures(Record):
     def _number(self, policy: str, quantity: Quantity) -> float:
         if quantity == "violation_cost_usd":
             return self.violation_cost_usd(policy)
-        printed = self.approach(policy)
-        return printed.cost_usd if quantity == "cost_usd" else printed.late_tasks
+        return float(getattr(self.approach(policy), quantity))
 
 
 def thai_figures() -> ThaiFigures:

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from spotbag.core.statistics import estimate, mean_of
 
+from ...data_files import Figures
 from ...paper_result import ComparisonRow, Relation, row_of
 from ...paper_tables import PaperTables, Quantities, means, measured
-from .printed import PublishedRatio, ThaiFigures, thai_figures
+from .printed import ThaiFigures, thai_figures
 from .runs import Approach, SampledRuns, ThaiRuns, cost_usd, idle_s, late_s, late_tasks, sampling_name
 from .settings import KNOWN, STREAM, UNKNOWN
 
@@ -60,16 +61,15 @@ def _ratios(figures: ThaiFigures, runs: ThaiRuns) -> Iterator[ComparisonRow]:
     wanted = [ratio for ratio in figures.ratios if ratio.policy == UNKNOWN]
     for policy in figures.fixed:
         for quantity in ("late_tasks", "violation_cost_usd"):
-            nothing = PublishedRatio(policy=policy, against=UNKNOWN, quantity=quantity, unit="times", printed=0)
+            nothing = Figures(
+                policy=policy, against=UNKNOWN, quantity=quantity, unit="times", printed=None, relation="="
+            )
             wanted.append(stated.get((policy, quantity), nothing))
     for ratio in wanted:
         which = (ratio.policy, ratio.against, ratio.quantity, ratio.unit)
         place = STREAM, "", f"{ratio.policy} against {ratio.against}", f"{ratio.quantity}_{ratio.unit}"
         ours = runs.ratio(*which)
-        if ratio in figures.ratios:
-            yield row_of(_TEXT, *place, ours, ratio.printed, ratio.relation)
-        else:
-            yield row_of(_TEXT, *place, ours)
+        yield row_of(_TEXT, *place, ours, ratio.printed, ratio.relation)
         yield row_of(_FROM_TABLE_3, *place, ours, figures.ratio(*which))
 
 

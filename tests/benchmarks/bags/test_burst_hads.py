@@ -31,6 +31,7 @@ from spotbag_papers.bags.paper_days import (
     paper_scenario,
 )
 from spotbag_papers.bags.printed import burst_hads_figures
+from spotbag_papers.data_files import Figures
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_result import PublishedComparisonResult
 from tests.helpers.paper_results import (
@@ -173,7 +174,7 @@ def only_j60(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the days of one job replayed."""
     figures = burst_hads_figures()
     quiet = [printed for printed in figures.quiet if printed.job == "J60"]
-    less = figures.model_copy(update={"quiet": quiet})
+    less = Figures(**vars(figures) | {"quiet": quiet})
     monkeypatch.setattr("spotbag_papers.bags.burst_hads.runs.burst_hads_figures", lambda: less)
 
 

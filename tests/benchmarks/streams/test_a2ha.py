@@ -87,7 +87,7 @@ def quantity(
 def test_the_formula_gives_two_of_the_three_optimal_numbers_of_hosts() -> None:
     printed = {job: FIGURES.job(job).optimal_hosts for job in SHORT_JOBS}
     assert printed == {"image": 18, "synthetic": 12, "test-suite": 29}
-    formula = {job: FIGURES.job(job).formula_hosts for job in SHORT_JOBS}
+    formula = {job: FIGURES.formula_hosts(job) for job in SHORT_JOBS}
     assert formula == {"image": 18, "synthetic": 12, "test-suite": 27}  # 56,320, 38,400 and 88,800 s by 3,300 s
     assert math.ceil(1480 * 62.5 / 3300) == math.ceil(1480 * 64.6 / 3300) == 29
 
