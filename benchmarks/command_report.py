@@ -27,8 +27,8 @@ def print_screen(paper: Paper[Any, Any], result: PublishedComparisonResult) -> N
     from .paper_tables import console_table
 
     _print_about(paper, result)
-    print(paper.headline.title)
-    print_table(console_table(paper.headline, result.rows), tight=True)
+    print(paper.tables.headline.title)
+    print_table(console_table(paper.tables.headline, result.rows), tight=True)
     print(f"{verdicts_in_words(result.claims)}.")
     width = terminal_width() or WIDTH_ELSEWHERE
     longest = (_NUMBER, max(width - _NUMBER - 2 * _FIGURES - _MARGINS, _FIGURES), _FIGURES, _FIGURES)
@@ -58,12 +58,12 @@ def print_result(paper: Paper[Any, Any], result: PublishedComparisonResult) -> N
     if result.plans:
         _print_plans(result)
         print()
-    for table in paper.tables:
+    for table in paper.tables.all:
         print(table.title)
         print_table(console_table(table, result.rows), tight=True)
         print()
-    if paper.stated is not None:
-        print_table(paper.stated.table(result.rows))
+    if paper.tables.stated is not None:
+        print_table(paper.tables.stated.table(result.rows))
         print()
     print(f"What the paper says: {verdicts_in_words(result.claims)}")
     claims = claims_table(result.claims)

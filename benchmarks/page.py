@@ -88,11 +88,11 @@ def _values(page: Page, results: Results) -> dict[str, Any]:
 
     def table(name: str, number: int = 1, scenarios: Collection[str] | None = None) -> str:
         """Return a table of the paper; several of a name are counted from 1."""
-        found = [entry for entry in page.paper.tables if entry.name == name][number - 1]
+        found = [entry for entry in page.paper.tables.all if entry.name == name][number - 1]
         rows = [row for row in result.rows if scenarios is None or row.scenario in scenarios]
         return markdown_table(docs_table(found, rows))
 
-    stated = page.paper.stated
+    stated = page.paper.tables.stated
     shown, firm = _verdicts(page, results)
     return {
         "about": ABOUT,
@@ -145,7 +145,7 @@ class Compared(NamedTuple):
 def compared(page: Page, results: Results) -> Iterator[Compared]:
     """Compare results with that of the page's own assumptions with as many runs."""
     own: dict[int, PublishedComparisonResult] = {}
-    for setting in page.paper.sensitivity.replays(page.options):
+    for setting in page.paper.replays(page.options):
         result = results[setting.name]
         claims = zip(own.setdefault(setting.options.runs, result).claims, result.claims, strict=True)
         pairs = enumerate(claims, start=1)
@@ -197,7 +197,7 @@ def _some(names: Sequence[str]) -> str:
 
 def sensitivity_table(page: Page, results: Results) -> Table:
     """Table of the effects of other assumptions."""
-    columns = page.paper.sensitivity.columns
+    columns = page.paper.columns
     cells = [
         [
             setting.assumption or "as on this page",
@@ -235,7 +235,7 @@ def results_of(page: Page) -> Results:
     """Replay a paper, as its page assumes and in all other settings."""
     import jinja2  # noqa: F401 - a missing package is reported before the replays of many minutes, not after them
 
-    replays = page.paper.sensitivity.replays(page.options)
+    replays = page.paper.replays(page.options)
     return {setting.name: compare(page.paper, setting.options) for setting in replays}
 
 

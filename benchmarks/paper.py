@@ -13,9 +13,10 @@ from spotbag.core.workers import Workers
 from spotbag.replay.runs import replay_batches
 
 from .claims import Claim, show
+from .data_files import read_toml
 from .paper_pictures import Picture
 from .paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
-from .paper_tables import PaperTable, StatedNumbers
+from .paper_tables import PaperTables
 
 OnRuns: TypeAlias = Callable[[int, str], None]
 """Called with how many runs have just been done, and of what."""
@@ -111,9 +112,13 @@ def changed(options: Options, runs: int, changes: Iterable[Change]) -> list[Sett
     return [Setting(assumption, value, replace(few, **given)) for assumption, value, given in changes]
 
 
+Number: TypeAlias = Callable[[PublishedComparisonResult], str]
+"""Number of a result as a short text."""
+
+
 def column(
     table: str, quantity: str, digits: int, job: str, scenario: str = "", policy: str = "", *, interval: bool = False
-) -> Callable[[PublishedComparisonResult], str]:
+) -> Number:
     """Make a column of a mean; places may name settings in braces."""
 
     def text(result: PublishedComparisonResult) -> str:
@@ -123,27 +128,10 @@ def column(
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity(Generic[Options]):
-    """Assumptions where a paper is silent, and the effects of others.
-
-    Attributes
-    ----------
-    columns : mapping of str to callable
-        Numbers that may change, by headings with units; from a result to a short text.
-    settings : callable
-        From the options of the page to what else is replayed. Settings may have fewer runs than the page; they are
-        compared with as many runs of what the page assumes.
-    """
-
-    columns: Mapping[str, Callable[[PublishedComparisonResult], str]] = field(default_factory=dict)
-    settings: Callable[[Options], Sequence[Setting[Options]]] = lambda options: ()
-
-    def replays(self, options: Options) -> list[Setting[Options]]:
-        """Return the settings to replay for the table, the page's own assumptions first."""
-        settings = list(self.settings(options))
-        runs = dict.fromkeys([options.runs, *(setting.options.runs for setting in settings)])
-        return [Setting("", f"{n} runs", replace(options, runs=n)) for n in runs] + settings
+def read_columns(package: str, **numbers: Number) -> Mapping[str, Number]:
+    """Read the columns of the table of sensitivity: means, as of `column`, or numbers that code has by a name."""
+    given = read_toml(package, "settings.toml")["columns"]
+    return {heading: numbers[of] if isinstance(of, str) else column(**of) for heading, of in given.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +156,15 @@ class Paper(Generic[Options, Runs]):
     rows, claims, notes, plans, findings : callable
         From the runs to printed and measured numbers, to judged sentences of the paper, to reasons why numbers differ,
         to the plans that were replayed, and to what was found besides, which the paper does not say.
-    tables : sequence of PaperTable
-        Which rows stand beside each other.
-    headline : PaperTable
-        What one screen shows.
-    sensitivity : Sensitivity
-        Assumptions that decide, and what other ones change.
+    tables : PaperTables
+        Which rows stand beside each other, and what one screen shows.
+    columns : mapping of str to callable
+        Numbers that other assumptions may change, by headings with units.
+    settings : callable
+        From the options of the page to what else is replayed, where the paper is silent. Settings may have fewer runs
+        than the page; they are compared with as many runs of what the page assumes.
     facts : callable
         From the results of all settings to what the template of the page needs beside them, by name.
-    stated : StatedNumbers, optional
-        Numbers of the text that also follow from a table.
     pictures : mapping of str to callable
         What is drawn of the rows, by the name of the file without its ending.
     """
@@ -192,14 +179,19 @@ class Paper(Generic[Options, Runs]):
     rows: Callable[[Runs], Iterable[ComparisonRow]]
     claims: Callable[[Runs], Iterable[Claim]]
     notes: Callable[[Runs], Iterable[str]]
-    tables: Sequence[PaperTable]
-    headline: PaperTable
-    sensitivity: Sensitivity[Options] = field(default_factory=lambda: Sensitivity())
+    tables: PaperTables
+    columns: Mapping[str, Number] = field(default_factory=dict)
+    settings: Callable[[Options], Sequence[Setting[Options]]] = lambda options: ()
     pictures: Mapping[str, Picture] = field(default_factory=dict)
     plans: Callable[[Runs], Iterable[PlanUsed]] = lambda runs: ()
     findings: Callable[[Runs], Iterable[Claim]] = lambda runs: ()
     facts: Callable[[Results], Mapping[str, Any]] = lambda results: {}
-    stated: StatedNumbers | None = None
+
+    def replays(self, options: Options) -> list[Setting[Options]]:
+        """Return the settings to replay for the table of sensitivity, the page's own assumptions first."""
+        settings = list(self.settings(options))
+        runs = dict.fromkeys([options.runs, *(setting.options.runs for setting in settings)])
+        return [Setting("", f"{n} runs", replace(options, runs=n)) for n in runs] + settings
 
 
 def compare(

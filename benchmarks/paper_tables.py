@@ -219,7 +219,7 @@ class PaperTables(NamedTuple):
 
     all: Sequence[PaperTable]
     headline: PaperTable
-    stated: StatedNumbers | None
+    stated: StatedNumbers | None = None
 
     @classmethod
     def read(cls, package: str) -> PaperTables:

@@ -15,9 +15,9 @@ def hads_figures() -> Figures:
         ``checkpoints`` of ED200 (Table 11) are tables; ``hibernation_duration_s`` is by scenario (Fig. 8),
         ``steal_success_percent`` by those that the text names (ED200, Fig. 12).
 
-        ``shares``: of the hibernations, those after which tasks were migrated to a VM in that state, or that VMs resumed
-        from before the migration trigger, as far as the text states them of Figs 9 and 10; ``relation`` is how the
-        share is to the number. ``steals``: two spot VMs of a run of ED200 in sc2 (Fig. 13); the text says which
+        ``shares``: of the hibernations, those after which tasks were migrated to a VM in that state, or that VMs
+        resumed from before the migration trigger, as far as the text states them of Figs 9 and 10; ``relation`` is how
+        the share is to the number. ``steals``: two spot VMs of a run of ED200 in sc2 (Fig. 13); the text says which
         numbers are those of which VM, the captions of the figure have it the other way round.
     """
     return read_figures(Figures, __package__, "hads.json")

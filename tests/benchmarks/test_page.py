@@ -13,8 +13,8 @@ from spotbag_papers import generated
 from spotbag_papers import page as pages
 from spotbag_papers.claims import Claim
 from spotbag_papers.page import Page, index_text, is_stale, write_page
-from spotbag_papers.paper import OnRuns, Paper, PaperOptions, Sensitivity, Setting
-from spotbag_papers.paper_tables import PaperTable
+from spotbag_papers.paper import OnRuns, Paper, PaperOptions, Setting
+from spotbag_papers.paper_tables import PaperTable, PaperTables
 
 BASES = {
     name: Path(pages.__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.md.j2", "appendix.md.j2")
@@ -82,13 +82,10 @@ def fake_page(
         ],
         findings=lambda runs: [Claim("what nobody says", "holds", "2")],
         notes=lambda runs: ["a note"],
-        tables=(),
-        headline=PaperTable("T", "A table", []),
+        tables=PaperTables([], PaperTable("T", "A table", [])),
         facts=lambda results: {"word": word},
-        sensitivity=Sensitivity(
-            {"seed": lambda result: str(result.about["seed"])},
-            lambda options: [Setting("seed", str(other.seed), other, environment) for other in others],
-        ),
+        columns={"seed": lambda result: str(result.about["seed"])},
+        settings=lambda options: [Setting("seed", str(other.seed), other, environment) for other in others],
     )
     return Page(paper, PaperOptions(seed=3))
 

@@ -106,4 +106,4 @@ def test_a_template_needs_all_that_it_names() -> None:
     result = PublishedComparisonResult("P", {"runs": 2, "numbers": [5]}, (), (), ())
     bare = dataclasses.replace(page, paper=dataclasses.replace(page.paper, facts=lambda results: {}))
     with pytest.raises(UndefinedError, match="is undefined"):
-        page_texts(bare, {setting.name: result for setting in page.paper.sensitivity.replays(page.options)})
+        page_texts(bare, {setting.name: result for setting in page.paper.replays(page.options)})

@@ -162,7 +162,7 @@ def _page(name: str, runs: int) -> list[str]:
     from spotbag_papers.paper import compare
 
     page = PAGES[name]
-    settings = page.paper.sensitivity.replays(dataclasses.replace(page.options, runs=runs, workers=1))
+    settings = page.paper.replays(dataclasses.replace(page.options, runs=runs, workers=1))
     texts = page_texts(page, {setting.name: compare(page.paper, setting.options) for setting in settings})
     return "\n".join(texts.values()).splitlines()
 

@@ -51,7 +51,7 @@ def demand_judged_claims(result: PublishedComparisonResult, number: int) -> None
 def text_of_page(name: str, result: PublishedComparisonResult) -> str:
     """Return the page of a paper and its appendix as they were if all settings came to the same result."""
     page = PAGES[name]
-    same = {setting.name: result for setting in page.paper.sensitivity.replays(page.options)}
+    same = {setting.name: result for setting in page.paper.replays(page.options)}
     return "\n".join(page_texts(page, same).values())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spotbag.core.statistics import mean_of
@@ -10,14 +10,14 @@ from spotbag.core.text_tables import Column, Table
 
 from ...claims import ABOUT, is_below, show
 from ...data_files import read_changes, read_notes
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, column
+from ...paper import Change, Number, Paper, Results, Setting, changed, column, read_columns
 from ...paper_result import PublishedComparisonResult
-from ...paper_tables import markdown_table
+from ...paper_tables import PaperTables, markdown_table
 from ..paper_days import FROM_ALGORITHM_1, by_environment, cost_usd, environment_table, environments, fleets, makespan_s
 from ..printed import burst_hads_figures
 from .claims import BURST_CHEAPER, SMALL_JOB, burst_hads_claims, burst_hads_findings
 from .runs import ALL, BurstHadsDays, BurstHadsOptions, burst_hads_days, n_burst_hads_days
-from .tables import TABLES, burst_hads_rows
+from .tables import burst_hads_rows
 
 _DAYS = 50
 """Days of each cell, for each setting."""
@@ -64,7 +64,7 @@ def _settings(options: BurstHadsOptions) -> Sequence[Setting[BurstHadsOptions]]:
     return [*environments(options), *changed(options, _DAYS, [*difference, *read_changes(__package__)])]
 
 
-def mean_of_all(quantity: str) -> Callable[[PublishedComparisonResult], str]:
+def mean_of_all(quantity: str) -> Number:
     """A mean over all cells with its interval."""
     return column("text", quantity, 1, "all", "", ALL, interval=True)
 
@@ -82,18 +82,14 @@ def _late_percent(result: PublishedComparisonResult) -> str:
     return f"{sum(row.ours.mean or 0.0 for row in rows) / len(rows):.1f}"
 
 
-def _quiet(quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
+def _quiet(quantity: str, digits: int) -> Number:
     """A mean over the plans of the small job, without hibernation."""
     return column("Table IV", quantity, digits, SMALL_JOB, policy="burst-hads")
 
 
 def difference_table(results: Results) -> Table:
     """Table of the assumptions behind the difference between the costs of Burst-HADS and HADS."""
-    columns = {
-        "cost increase (%)": mean_of_all("cost_increase_percent"),
-        "cheaper, of sc2 and sc5": cheaper_cells,
-        "makespan reduction (%)": mean_of_all("makespan_reduction_percent"),
-    }
+    columns = dict(list(COLUMNS.items())[:3])
     cells = []
     for changes in _DIFFERENCE:
         result = result_of(results, changes)
@@ -112,19 +108,7 @@ def result_of(results: Results, changes: Mapping[str, str]) -> PublishedComparis
     return own[-1]  # the page's own assumptions with as few days as all others
 
 
-SENSITIVITY: Sensitivity[BurstHadsOptions] = Sensitivity(
-    {
-        "cost increase (%)": mean_of_all("cost_increase_percent"),
-        "cheaper, of sc2 and sc5": cheaper_cells,
-        "makespan reduction (%)": mean_of_all("makespan_reduction_percent"),
-        "saving, Burst (%)": mean_of_all("burst_hads_saving_percent"),
-        "saving, HADS (%)": mean_of_all("hads_saving_percent"),
-        f"{SMALL_JOB}, no hibernation ($)": _quiet("cost_usd", 3),
-        f"{SMALL_JOB}, no hibernation (s)": _quiet("makespan_s", 0),
-        "late days, HADS (%)": _late_percent,
-    },
-    _settings,
-)
+COLUMNS = read_columns(__package__, cheaper_cells=cheaper_cells, late_percent=_late_percent)
 
 
 def burst_hads_notes(days: BurstHadsDays) -> Iterator[str]:
@@ -167,7 +151,7 @@ def burst_hads_facts(results: Results) -> dict[str, Any]:
         "n_settings": len(settings),
         "near_by_environment": not _is_cheap_and_fast(result)
         and any(_is_cheap_and_fast(other) for other in by_environment(results).values()),
-        "environments": environment_table(results, SENSITIVITY.columns),
+        "environments": environment_table(results, COLUMNS),
         "fleets": fleets(results, "ils"),
         "conclusion": "; ".join(
             f"with {name}, Burst-HADS costs {mean_of_all('cost_increase_percent')(other)} % more than HADS and takes "
@@ -207,10 +191,9 @@ PAPER: Paper[BurstHadsOptions, BurstHadsDays] = Paper(
     claims=burst_hads_claims,
     findings=burst_hads_findings,
     notes=burst_hads_notes,
-    tables=TABLES.all,
-    headline=TABLES.headline,
+    tables=PaperTables.read(__package__),
     facts=burst_hads_facts,
-    sensitivity=SENSITIVITY,
+    columns=COLUMNS,
+    settings=_settings,
     plans=lambda days: (plan for rivals in days.rivals.values() for plan in rivals.plans),
-    stated=TABLES.stated,
 )

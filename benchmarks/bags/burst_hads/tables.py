@@ -10,7 +10,7 @@ from spotbag.core.statistics import average
 from ...claims import estimate_of
 from ...data_files import Figures
 from ...paper_result import ComparisonRow, row_of
-from ...paper_tables import PaperTables, Quantities, means, measured
+from ...paper_tables import Quantities, means, measured
 from ..paper_days import BASELINE_POLICY, Cell, cost_usd, makespan_s
 from ..printed import burst_hads_figures
 from .runs import ALL, BOTH, SCENARIOS, BurstHadsDays, Pair
@@ -129,6 +129,3 @@ def _savings(figures: Figures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
                 saving = shown(_printed_saving(figures, entry, policy))
                 yield row_of("savings", entry.job, entry.scenario, policy, name, days.saving(cell, billing), saving)
             yield row_of("savings", "all", "mean", policy, name, days.mean_saving(policy, billing), shown(mean))
-
-
-TABLES = PaperTables.read(__package__)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spotbag.instances.library import library_instance
 
 from ...data_files import read_changes, read_notes
-from ...paper import Paper, Results, Sensitivity, Setting, changed, column
+from ...paper import Number, Paper, Results, Setting, changed, column, read_columns
 from ...paper_result import PublishedComparisonResult
+from ...paper_tables import PaperTables
 from ..paper_days import FROM_ALGORITHM_1, FROM_PRINTED_MAKESPAN, environment_table, environments, fleets, n_late_days
 from ..printed import hads_figures
 from .claims import hads_claims, hads_findings
@@ -24,7 +25,7 @@ from .runs import (
     on_demand_rate_usd,
     spot_offers,
 )
-from .tables import ALL, MEANS, TABLES, hads_rows
+from .tables import ALL, MEANS, hads_rows
 
 _RUNS = 100
 """Days of each cell in the table."""
@@ -48,7 +49,7 @@ def n_days(result: PublishedComparisonResult) -> int:
     return sum(row.ours.n for row in result.rows if (row.table, row.quantity) == ("Table 10", "late_days_percent"))
 
 
-def _mean(quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
+def _mean(quantity: str, digits: int) -> Number:
     return column(MEANS, quantity, digits, ALL, ALL, POLICY)
 
 
@@ -67,16 +68,13 @@ def could_be(result: PublishedComparisonResult, heading: str) -> str:
     return finding.ours
 
 
-SENSITIVITY: Sensitivity[HadsOptions] = Sensitivity(
-    {
-        "mean cost ($)": _mean("cost_usd", 3),
-        "mean saving (%)": _saving,
-        "late days": _late,
-        "could be ours: new VMs": lambda result: could_be(result, "new on-demand VMs"),
-        "could be ours: makespan": lambda result: could_be(result, "makespan"),
-        "could be ours: cost": lambda result: could_be(result, "cost"),
-    },
-    _settings,
+COLUMNS = read_columns(
+    __package__,
+    saving=_saving,
+    late=_late,
+    new_vms=lambda result: could_be(result, "new on-demand VMs"),
+    makespan=lambda result: could_be(result, "makespan"),
+    cost=lambda result: could_be(result, "cost"),
 )
 
 
@@ -129,7 +127,7 @@ def hads_facts(results: Results) -> dict[str, Any]:
     costs = [of.mean(MEANS, "cost_usd", ALL, ALL, POLICY) for of in (as_printed, as_read)]
     [big_estimated] = [plan for plan in estimated.plans if plan.job == BIG_JOB]
     return {
-        "environments": environment_table(results, SENSITIVITY.columns),
+        "environments": environment_table(results, COLUMNS),
         "fleets": fleets(results, "greedy"),
         "jobs": ", ".join(printed.job for printed in hads_figures().baselines),
         "fitted_jobs": " and ".join(fitted),
@@ -171,9 +169,9 @@ PAPER: Paper[HadsOptions, HadsDays] = Paper(
     claims=hads_claims,
     findings=hads_findings,
     notes=hads_notes,
-    tables=TABLES.all,
-    headline=TABLES.headline,
+    tables=PaperTables.read(__package__),
     facts=hads_facts,
-    sensitivity=SENSITIVITY,
+    columns=COLUMNS,
+    settings=_settings,
     plans=lambda days: (baseline.plan for baseline in days.baselines.values()),
 )

@@ -9,7 +9,7 @@ from spotbag.replay.bags.outcome import DayOutcome
 
 from ...data_files import Figures
 from ...paper_result import ComparisonRow, row_of
-from ...paper_tables import PaperTables, means, measured
+from ...paper_tables import means, measured
 from ..paper_days import BaselineBilling, cost_usd, makespan_s
 from ..printed import hads_figures
 from .runs import (
@@ -146,6 +146,3 @@ def _fig_11(days: HadsDays) -> Iterator[ComparisonRow]:
         above = cell.mean(lambda day: 100 * (day.cost_usd / price - 1))
         stated = (k_h, k_r) == (7, 0)
         yield row_of(*place, "above_on_demand_percent", above, 0.0 if stated else None, ">" if stated else "=")
-
-
-TABLES = PaperTables.read(__package__)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from ...data_files import read_notes
-from ...paper import Paper, Sensitivity, Setting, changed, column
-from ...paper_result import ComparisonRow, PublishedComparisonResult, row_of
+from ...data_files import read_changes, read_notes
+from ...paper import Paper, Setting, changed, read_columns
+from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import PaperTables, Quantities, measured
 from .claims import ABOUT_H, SAID, uniform_progress_claims, uniform_progress_findings
 from .runs import (
@@ -75,23 +75,13 @@ def _savings(table: str, settings: dict[str, UniformProgressRuns]) -> Iterator[C
             yield row_of(table, JOB, name, policy, "saving_percent", found.saving_percent(policy))
 
 
-TABLES = PaperTables.read(__package__)
-
 _FEW_RUNS = 8
-
-
-def _column(policy: str, quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
-    return column("Table 3", quantity, digits, JOB, policy=policy, interval=True)
 
 
 def _settings(options: UniformProgressOptions) -> Sequence[Setting[UniformProgressOptions]]:
     """Return settings that each change one thing."""
-    others = options.changeovers_h[1:]
-    cycles = [("mean time between losses", f"{hours:g} h", {"cycle_h": float(hours)}) for hours in (2, 8, 16)]
-    delay = ("changeover delay", "0.1 h", {"changeovers_h": (0.1, *others)})
-    dump = ("a checkpoint takes", "30 s, every 300 s", {"dump_s": 30})
     draws = ("traces", f"{_FEW_RUNS} others", {"seed": options.seed + options.runs})
-    return changed(options, _FEW_RUNS, [*cycles, delay, dump, draws])
+    return changed(options, _FEW_RUNS, [*read_changes(__package__), draws])
 
 
 def _notes(runs: UniformProgressRuns) -> Iterator[str]:
@@ -124,18 +114,8 @@ PAPER: Paper[UniformProgressOptions, UniformProgressRuns] = Paper(
     claims=uniform_progress_claims,
     notes=_notes,
     findings=uniform_progress_findings,
-    tables=TABLES.all,
-    headline=TABLES.headline,
+    tables=PaperTables.read(__package__),
     facts=lambda results: {"about_h": ABOUT_H, "least_times": SAID.texts["average"]["above"]},
-    sensitivity=Sensitivity(
-        {
-            "greedy on spot (h)": _column(GREEDY, "spot_h", 1),
-            "Uniform Progress on spot (h)": _column(UNIFORM, "spot_h", 1),
-            "Omniscient on spot (h)": _column(OMNISCIENT, "spot_h", 1),
-            "greedy ($)": _column(GREEDY, "cost_usd", 2),
-            "Uniform Progress ($)": _column(UNIFORM, "cost_usd", 2),
-            "Omniscient ($)": _column(OMNISCIENT, "cost_usd", 2),
-        },
-        _settings,
-    ),
+    columns=read_columns(__package__),
+    settings=_settings,
 )

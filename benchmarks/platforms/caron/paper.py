@@ -13,9 +13,10 @@ from spotbag.core.statistics import estimate
 from spotbag.instances.platforms.job_draws import JobSetKind
 
 from ...data_files import read_changes, read_notes
-from ...paper import Paper, Results, Sensitivity, changed
+from ...paper import Paper, Results, changed
 from ...paper import Setting as Replayed
 from ...paper_result import PublishedComparisonResult
+from ...paper_tables import PaperTables
 from .assumptions import ROUND_ROBIN, Assumptions
 from .bounds import BOUNDED, CaronBounds, bound_draws, gap_percent
 from .claims import Comparison, Lower, caron_claims, caron_findings, compared
@@ -39,7 +40,7 @@ from .settings import (
     Setting,
     Values,
 )
-from .tables import GRID, PAIR, TABLES, caron_rows
+from .tables import GRID, PAIR, caron_rows
 
 
 def _lower_percent(result: PublishedComparisonResult, table: str, metric: str) -> str:
@@ -52,7 +53,7 @@ def _lower_percent(result: PublishedComparisonResult, table: str, metric: str) -
     return f"{100 * counts['lower'] / total:.0f}" if total else "-"
 
 
-_COLUMNS = {
+COLUMNS = {
     "cost lower (%)": partial(_lower_percent, table=GRID, metric="cost"),
     "time lower (%)": partial(_lower_percent, table=GRID, metric="execution_time_h"),
     "delay lower (%)": partial(_lower_percent, table=GRID, metric="delay_h"),
@@ -69,9 +70,6 @@ def _settings(options: CaronOptions) -> Sequence[Replayed[CaronOptions]]:
             given = {"budgets": (BUDGETS,), "assumptions": Assumptions(**given["assumptions"])}
         changes.append((assumption, value, given))
     return changed(replace(options, only_statements=True, fan_outs=few_trees), options.runs, changes)
-
-
-SENSITIVITY: Sensitivity[CaronOptions] = Sensitivity(_COLUMNS, _settings)
 
 
 MEAN_SIZE: Mapping[JobSetKind, float] = {"small": 90.0, "big": 1500.0, "mixed": 795.0}
@@ -240,9 +238,9 @@ PAPER: Paper[CaronOptions, CaronRuns] = Paper(
     claims=caron_claims,
     findings=caron_findings,
     notes=caron_notes,
-    tables=TABLES.all,
-    headline=TABLES.headline,
+    tables=PaperTables.read(__package__),
     facts=caron_facts,
-    sensitivity=SENSITIVITY,
+    columns=COLUMNS,
+    settings=_settings,
     pictures=PICTURES,
 )

@@ -11,7 +11,7 @@ from operator import itemgetter
 from spotbag.core.statistics import estimate
 
 from ...paper_result import ComparisonRow, row_of
-from ...paper_tables import PaperTables, Quantities, means, measured
+from ...paper_tables import Quantities, means, measured
 from .assumptions import ROUND_ROBIN
 from .bounds import CaronBounds, gap_percent
 from .claims import AGAINST_ONE_ANOTHER, Lower, against_round_robin, counted, median_percent
@@ -142,6 +142,3 @@ def _counts(table: str, grid: Cells, lower: Lower) -> Iterator[ComparisonRow]:
     }
     for quantity, ours in numbers.items():
         yield row_of(table, lower.kind, lower.metric, lower.mine, quantity, ours)
-
-
-TABLES = PaperTables.read(__package__)

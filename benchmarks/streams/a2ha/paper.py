@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Any
@@ -13,14 +13,15 @@ from spotbag.instances.streams.stream_files import library_stream
 
 from ...claims import span
 from ...data_files import read_changes, read_notes
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, column
+from ...paper import Change, Paper, Results, Setting, changed, read_columns
 from ...paper_result import PublishedComparisonResult
+from ...paper_tables import PaperTables
 from .claims import a2ha_claims, a2ha_findings, value
 from .pictures import PICTURES
 from .printed import LONG_QUANTITIES, a2ha_figures
 from .runs import AT_THE_START, METRICS, A2haCell, A2haRuns, a2ha_runs, n_a2ha_runs, run_times_s
 from .settings import LONG_JOB, RATIOS, SHORT_JOBS, STYLES, A2haOptions, sweep_ratios
-from .tables import AT_ONCE, BOOTING, BY_HOSTS, NOT_KNOWING, OPTIMAL_HOSTS, SWEEP, TABLES, a2ha_rows, sweep_name
+from .tables import AT_ONCE, BY_HOSTS, NOT_KNOWING, SWEEP, a2ha_rows, sweep_name
 
 _QUARTER_S = 900
 """A quarter of an hour, in which few tasks of the test suite do not end."""
@@ -165,14 +166,6 @@ _RUNS = 40
 """Orderings for each setting of the table of sensitivity, which are nine."""
 
 
-def _short(table: str, quantity: str, job: str) -> Callable[[PublishedComparisonResult], str]:
-    return column(table, quantity, 1, job, policy="{style}")
-
-
-def _long(initial: int, quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
-    return column("Table 2", quantity, digits, LONG_JOB, f"{{style}}, {BOOTING}", f"{initial} initial")
-
-
 def _settings(options: A2haOptions) -> Sequence[Setting[A2haOptions]]:
     orderings: Change = ("orderings", "others", {"seed": options.seed + options.runs})
     few = replace(options, optimum_runs=min(2, options.optimum_runs))
@@ -190,21 +183,10 @@ PAPER: Paper[A2haOptions, A2haRuns] = Paper(
     rows=a2ha_rows,
     claims=a2ha_claims,
     notes=a2ha_notes,
-    tables=TABLES.all,
-    headline=TABLES.headline,
+    tables=PaperTables.read(__package__),
     findings=a2ha_findings,
     facts=a2ha_facts,
-    sensitivity=Sensitivity(
-        {
-            "image: hosts": _short(OPTIMAL_HOSTS, "hosts", "image"),
-            "image: paid (h)": _short("Table 1", "charged_h", "image"),
-            "test suite: hosts": _short(OPTIMAL_HOSTS, "hosts", "test-suite"),
-            "long, 100 initial: hosts": _long(100, "hosts", 0),
-            "time (h)": _long(100, "wall_h", 2),
-            "paid (h)": _long(100, "payment_h", 0),
-            "long, 1 initial: time (h)": _long(1, "wall_h", 2),
-        },
-        _settings,
-    ),
+    columns=read_columns(__package__),
+    settings=_settings,
     pictures=PICTURES,
 )

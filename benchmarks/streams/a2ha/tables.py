@@ -9,7 +9,7 @@ from spotbag.core.statistics import Estimate, estimate, mean_of, sd_of
 
 from ...data_files import Figures
 from ...paper_result import ComparisonRow, row_of
-from ...paper_tables import PaperTables, Quantities, means, measured
+from ...paper_tables import Quantities, means, measured
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, a2ha_figures
 from .runs import LINES, METRICS, TABLE_1, A2haCell, A2haRun, A2haRuns, NotKnowing, values_of_line
 from .settings import LONG_JOB, SHORT_JOBS, STYLES, TWICE, Ratios, Style
@@ -147,6 +147,3 @@ def _true_optimum(style: Style, runs: A2haRuns) -> Iterator[ComparisonRow]:
 def sweep_name(ratios: Ratios) -> str:
     """Name of a setting of the sweeps."""
     return f"{ratios[0]:g} / {ratios[1]:g}"
-
-
-TABLES = PaperTables.read(__package__)

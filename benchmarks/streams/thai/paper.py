@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...data_files import read_changes, read_notes
-from ...paper import Change, Paper, Results, Sensitivity, Setting, changed, column
-from ...paper_result import PublishedComparisonResult
+from ...paper import Change, Paper, Results, Setting, changed, read_columns
+from ...paper_tables import PaperTables
 from .claims import SAID, thai_claims, thai_findings
 from .pictures import PICTURES
 from .printed import ThaiFigures, thai_figures
 from .runs import ThaiRuns, cost_usd, late_tasks, n_thai_runs, thai_runs
-from .settings import EXAMPLE_FRACTION, KNOWN, STREAM, UNKNOWN, ThaiOptions
-from .tables import TABLES, thai_rows
+from .settings import EXAMPLE_FRACTION, KNOWN, UNKNOWN, ThaiOptions
+from .tables import thai_rows
 
 
 def _settings(options: ThaiOptions) -> Sequence[Setting[ThaiOptions]]:
@@ -25,21 +25,7 @@ def _settings(options: ThaiOptions) -> Sequence[Setting[ThaiOptions]]:
     return changed(replace(options, sampling_fractions=()), options.runs, [*read_changes(__package__), draws])
 
 
-def _column(policy: str, quantity: str, digits: int) -> Callable[[PublishedComparisonResult], str]:
-    return column("Table 3", quantity, digits, STREAM, policy=policy, interval=True)
-
-
-SENSITIVITY = Sensitivity(
-    {
-        "known ($)": _column(KNOWN, "cost_usd", 3),
-        "unknown ($)": _column(UNKNOWN, "cost_usd", 3),
-        "large.4 ($)": _column("large.4", "cost_usd", 3),
-        "late, known": _column(KNOWN, "late_tasks", 1),
-        "late, unknown": _column(UNKNOWN, "late_tasks", 1),
-        "late, large.5": _column("large.5", "late_tasks", 1),
-    },
-    _settings,
-)
+COLUMNS = read_columns(__package__)
 
 
 def thai_notes(runs: ThaiRuns) -> Iterator[str]:
@@ -130,8 +116,7 @@ def thai_facts(results: Results) -> dict[str, Any]:
         "with ours": next(iter(results.values())),
     }
     late = {
-        words: [_column(policy, "late_tasks", 1)(result) for policy in (KNOWN, UNKNOWN)]
-        for words, result in spreads.items()
+        words: [COLUMNS[f"late, {policy}"](result) for policy in (KNOWN, UNKNOWN)] for words, result in spreads.items()
     }
     return {
         "no_idle_percent": SAID.texts["no-idle"]["below"],
@@ -153,10 +138,9 @@ PAPER: Paper[ThaiOptions, ThaiRuns] = Paper(
     claims=thai_claims,
     notes=thai_notes,
     findings=thai_findings,
-    tables=TABLES.all,
-    headline=TABLES.headline,
+    tables=PaperTables.read(__package__),
     facts=thai_facts,
-    sensitivity=SENSITIVITY,
+    columns=COLUMNS,
+    settings=_settings,
     pictures=PICTURES,
-    stated=TABLES.stated,
 )

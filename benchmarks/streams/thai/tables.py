@@ -12,7 +12,7 @@ from spotbag.core.statistics import estimate, mean_of
 
 from ...data_files import Figures
 from ...paper_result import ComparisonRow, Relation, row_of
-from ...paper_tables import PaperTables, Quantities, means, measured
+from ...paper_tables import Quantities, means, measured
 from .printed import ThaiFigures, thai_figures
 from .runs import Approach, SampledRuns, ThaiRuns, cost_usd, idle_s, late_s, late_tasks, sampling_name
 from .settings import KNOWN, STREAM, UNKNOWN
@@ -85,6 +85,3 @@ def _blocks(figures: ThaiFigures, policy: str, found: Approach, types: tuple[str
             printed, relation = 0.0, "=" if policy == KNOWN else ">"
         ours = found.mean(lambda run, vm_type=vm_type: run.blocks[vm_type])  # type: ignore[misc]
         yield row_of("Fig. 4", STREAM, "", policy, f"blocks_{vm_type}", ours, printed, relation)
-
-
-TABLES = PaperTables.read(__package__)

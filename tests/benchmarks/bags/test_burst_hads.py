@@ -255,7 +255,7 @@ def test_percentages_hold_within_five_points(burst: PublishedComparisonResult, d
 
 
 def test_each_setting_says_all_that_it_changes() -> None:
-    settings = BURST_HADS.sensitivity.settings(FEW)
+    settings = BURST_HADS.settings(FEW)
     assert len({setting.name for setting in settings}) == len(settings)
     for setting in settings:
         changed = [name for name, value in setting.options.about().items() if value != FEW.about()[name]]
@@ -265,9 +265,7 @@ def test_each_setting_says_all_that_it_changes() -> None:
 def test_the_difference_of_the_costs_is_taken_apart_by_lines_that_differ_in_their_settings(
     burst: PublishedComparisonResult,
 ) -> None:
-    results = {
-        setting.name: replace(burst, about=setting.options.about()) for setting in BURST_HADS.sensitivity.replays(FEW)
-    }
+    results = {setting.name: replace(burst, about=setting.options.about()) for setting in BURST_HADS.replays(FEW)}
     rows = difference_table(results).rows
     assert len({tuple(row[:3]) for row in rows}) == len(rows) == 8
     assert {row[3] for row in rows} == {mean_of_all("cost_increase_percent")(burst)}
@@ -275,7 +273,7 @@ def test_the_difference_of_the_costs_is_taken_apart_by_lines_that_differ_in_thei
 
 def test_the_setting_of_the_page_counts_once(burst: PublishedComparisonResult) -> None:
     options = BurstHadsOptions(runs=60)
-    replays = BURST_HADS.sensitivity.replays(options)
+    replays = BURST_HADS.replays(options)
     results = {setting.name: replace(burst, about=setting.options.about()) for setting in replays}
     assert [setting.name for setting in replays[:2]] == [": 60 runs", ": 50 runs"]
     assert burst_hads_facts(results)["n_settings"] == len(replays) - 1

@@ -15,7 +15,7 @@ from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.schedules.schedule import Schedule
 from spotbag_papers.bags.hads.claims import _distance, percent_more, range_of_three
 from spotbag_papers.bags.hads.first_cycle import FirstCycle, first_cycle
-from spotbag_papers.bags.hads.paper import AS_READ, BY_ALGORITHM_1, SENSITIVITY
+from spotbag_papers.bags.hads.paper import AS_READ, BY_ALGORITHM_1, COLUMNS
 from spotbag_papers.bags.hads.paper import PAPER as HADS
 from spotbag_papers.bags.hads.runs import (
     HadsDays,
@@ -169,14 +169,14 @@ def test_makespans_that_d_spot_was_fitted_to_are_no_test(result: PublishedCompar
 def test_all_assumptions_judge_the_same_statements(result: PublishedComparisonResult, compared_name: str) -> None:
     """The table of sensitivity compares verdicts one by one."""
     few = HadsOptions(1)
-    names = [setting.name for setting in SENSITIVITY.settings(few)]
+    names = [setting.name for setting in HADS.settings(few)]
     assert {AS_READ, BY_ALGORITHM_1} <= set(names)
-    for setting in SENSITIVITY.settings(few):
+    for setting in HADS.settings(few):
         named_policy(setting.options.policy)
         if setting.name == compared_name:
             other = compare(HADS, setting.options)
             assert [claim.statement for claim in other.claims] == [claim.statement for claim in result.claims]
-            assert {column: text(other) for column, text in SENSITIVITY.columns.items()}.keys()
+            assert {column: text(other) for column, text in COLUMNS.items()}.keys()
             assert any(claim.fitted for claim in other.claims) == (setting.name == AS_READ)
 
 

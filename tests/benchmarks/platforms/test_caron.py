@@ -504,7 +504,7 @@ def test_machines_of_a_cloud_are_as_fast_together_as_the_power_says() -> None:
 
 
 def test_every_assumption_of_the_page_is_replayed_with_the_statements_alone() -> None:
-    settings = CARON.sensitivity.replays(CaronOptions())
+    settings = CARON.replays(CaronOptions())
     assert not settings[0].options.only_statements
     assert all(setting.options.only_statements for setting in settings[1:])
     assert all(setting.options.runs == CaronOptions().runs for setting in settings)
@@ -514,7 +514,7 @@ def test_every_assumption_of_the_page_is_replayed_with_the_statements_alone() ->
 
 
 def test_the_table_of_assumptions_has_shares_of_all_settings_that_differ(result: PublishedComparisonResult) -> None:
-    shares = {heading: column(result) for heading, column in CARON.sensitivity.columns.items()}
+    shares = {heading: column(result) for heading, column in CARON.columns.items()}
     counts = Counter()
     for row in result.rows:
         if (row.table, row.scenario) == ("grid", "cost"):

@@ -24,8 +24,8 @@ from spotbag_papers.paper import compare
 from spotbag_papers.paper_pictures import prepare_pictures, rows_of, write_pictures
 from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
 from spotbag_papers.streams.thai.claims import thai_claims
+from spotbag_papers.streams.thai.paper import COLUMNS, work_percent
 from spotbag_papers.streams.thai.paper import PAPER as THAI
-from spotbag_papers.streams.thai.paper import SENSITIVITY, work_percent
 from spotbag_papers.streams.thai.pictures import PICTURES
 from spotbag_papers.streams.thai.printed import thai_figures
 from spotbag_papers.streams.thai.runs import (
@@ -443,7 +443,7 @@ def test_fixed_vms_that_end_each_for_itself_cost_no_more_and_change_no_task() ->
 def test_each_setting_changes_one_assumption_and_the_numbers() -> None:
     page = dataclasses.replace(FEW, sampling_fractions=())
     before = compare(THAI, page)
-    settings = SENSITIVITY.settings(page)
+    settings = THAI.settings(page)
     assert len({setting.name for setting in settings}) == len(settings)
     for setting in settings:
         changed = [
@@ -454,7 +454,7 @@ def test_each_setting_changes_one_assumption_and_the_numbers() -> None:
         assert len(changed) == 1, setting.name
         if changed != ["fixed_vms_end"]:  # which a few draws need not show; see the test above
             after = compare(THAI, setting.options)
-            numbers = [[column(result) for column in SENSITIVITY.columns.values()] for result in (before, after)]
+            numbers = [[column(result) for column in COLUMNS.values()] for result in (before, after)]
             assert numbers[0] != numbers[1], setting.name
 
 
