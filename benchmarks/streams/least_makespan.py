@@ -15,41 +15,33 @@ plans: there are at least j places for the j longest tasks, so giving the longes
 
 from __future__ import annotations
 
-import math
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from spotbag.bounds.programme import Programme
 from spotbag.core.bill import blocks_of
-from spotbag.core.errors import InputError, Issue, SpotbagError
 from spotbag.core.limits import LimitReached, Stop, stopped, within
 from spotbag.core.processes import interruptible
 from spotbag.core.quantities import OPTIMALITY_TOLERANCE, IntArray
 from spotbag.models.integer_program import IntegerProgram
 from spotbag.solvers.backend import SolverLimits
-from spotbag.solvers.cp_sat import solve_cp_model
 from spotbag.solvers.highs import solve_with_highs
 
 from .unit_bounds import (
     Heaviest,
     UnitsProblem,
-    check_bag,
     fewest_paid_units,
     refutes,
     simple_bound_s,
     units_of,
 )
 from .unit_packing import Packing, packed_by, paid_units_of, wall_s_of
-
-if TYPE_CHECKING:
-    from ortools.sat.python import cp_model
-
 
 _WEIGHT = 1_000_000
 """Whole number that stands for a dual of 1, the price of a unit."""
@@ -184,9 +176,6 @@ def _packing(n_tasks: int, sets: list[tuple[int, ...]], values: IntArray) -> Pac
 
 PaidUnitsStatus: TypeAlias = Literal["optimal", "feasible", "infeasible"]
 
-_MOST_TASKS_EXACT = 16
-"""Tasks up to which all plans are looked at."""
-
 _MOST_FOR_COLUMNS = 20_000_000
 """Tasks times seconds of the largest room beyond which columns are not made: a knapsack would take too long."""
 
@@ -270,15 +259,8 @@ def least_makespan_within(
     -------
     LeastMakespan
         A plan, and a bound that holds for every plan.
-
-    Raises
-    ------
-    InputError
-        If a number makes no sense.
     """
     began = time.perf_counter()
-    check_bag(run_times_s, unit_s, boot_s)
-    _check_limits(budget_units, time_limit_s)
     fewest = fewest_paid_units(run_times_s, unit_s, boot_s)
     if budget_units < fewest:
         return LeastMakespan("infeasible", (), None, None, None, fewest, time.perf_counter() - began)
@@ -301,14 +283,6 @@ def least_makespan_within(
         fewest_units=fewest,
         runtime_s=time.perf_counter() - began,
     )
-
-
-def _check_limits(budget_units: int, time_limit_s: float) -> None:
-    if not isinstance(budget_units, int) or isinstance(budget_units, bool) or budget_units < 0:
-        rule = "must be a whole number of units, 0 or more"
-        raise InputError("bag of tasks", [Issue("", rule, "budget_units", budget_units)])
-    if not time_limit_s > 0:
-        raise InputError("bag of tasks", [Issue("", "must be more than 0", "time_limit_s", time_limit_s)])
 
 
 def least_units_by(
@@ -374,15 +348,9 @@ class _Search:
 
     def run(self) -> None:
         """Close the gap as far as time allows."""
-        problem, n_tasks = self._problem, len(self._problem.run_times_s)
-        alone = [[task] for task in range(n_tasks)]
-        if paid_units_of(problem, alone) <= problem.budget_units:
-            self._keep(alone)
+        self._keep([[task] for task in range(len(self._problem.run_times_s))])
         self._pack()
-        if self.wall_s > self.bound_s and n_tasks <= _MOST_TASKS_EXACT:
-            packing, self.bound_s = best_plan(problem, self.packing, self.bound_s, SolverLimits())
-            self._keep(packing)
-        elif self.wall_s > self.bound_s and self._columns_are_few_enough():
+        if self.wall_s > self.bound_s and self._columns_are_few_enough():
             self._share()
 
     def _columns_are_few_enough(self) -> bool:
@@ -435,76 +403,3 @@ class _Search:
             if self._keep(hosts.plan(target_s, self._soon(1.0))):
                 break
             target_s += max((self.wall_s - target_s) // 4, 1)
-
-
-def best_plan(problem: UnitsProblem, packing: Packing, lower_bound_s: int, limits: SolverLimits) -> tuple[Packing, int]:
-    """Improve a plan until it is proved or time is up.
-
-    Parameters
-    ----------
-    problem : UnitsProblem
-        The bag.
-    packing : list of list of int
-        A plan within the budget.
-    lower_bound_s : int
-        No plan ends earlier.
-    limits : SolverLimits
-        With what to work.
-
-    Returns
-    -------
-    packing : list of list of int
-        The best plan found.
-    lower_bound_s : int
-        No plan ends earlier.
-
-    Notes
-    -----
-    Hosts are numbered by their longest task: host i runs task i, none longer, or nothing at all. That leaves one
-    number for each plan.
-    """
-    model, on = _hosts(problem, lower_bound_s, wall_s_of(problem, packing))
-    chosen = {(min(host), task) for host in packing for task in host}
-    for key, variable in on.items():
-        model.add_hint(variable, key in chosen)
-    tasks = range(len(problem.run_times_s))
-
-    def read(value_of: Callable[[cp_model.IntVar], int]) -> Packing:
-        hosts = [[task for task in tasks[host:] if value_of(on[host, task])] for host in tasks]
-        return [host for host in hosts if host]
-
-    answer = solve_cp_model(model, limits, read, factor=1.0)
-    if answer.status == "infeasible":
-        raise SpotbagError("CP-SAT finds no plan where there is one; please report this")
-    found = packing if answer.values is None else answer.values
-    proved_s = wall_s_of(problem, found) if answer.status == "optimal" else math.ceil(answer.bound - 1e-6)
-    return found, max(lower_bound_s, proved_s)
-
-
-def _hosts(
-    problem: UnitsProblem, lower_bound_s: int, latest_s: int
-) -> tuple[cp_model.CpModel, Mapping[tuple[int, int], cp_model.IntVar]]:
-    """Return the model of all plans that end by a time, and its variables: whether a host runs a task."""
-    from ortools.sat.python import cp_model
-
-    times, boot_s = problem.run_times_s, problem.boot_s
-    most_units = problem.largest_units(latest_s)
-    model = cp_model.CpModel()
-    wall = model.new_int_var(lower_bound_s, latest_s, "wall")
-    on: dict[tuple[int, int], cp_model.IntVar] = {}
-    paid = []
-    for host in range(len(times)):
-        for task in range(host, len(times)):
-            on[host, task] = model.new_bool_var(f"task_{task}_on_{host}")
-            if task > host:
-                model.add_implication(on[host, task], on[host, host])
-        units = model.new_int_var(0, most_units, f"units_{host}")
-        end = boot_s * on[host, host] + sum(times[task] * on[host, task] for task in range(host, len(times)))
-        model.add(end <= wall)
-        model.add(end <= problem.unit_s * units)
-        paid.append(units)
-    for task in range(len(times)):
-        model.add_exactly_one(on[host, task] for host in range(task + 1))
-    model.add(sum(paid) <= problem.budget_units)
-    model.minimize(wall)
-    return model, on

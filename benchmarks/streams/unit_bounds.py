@@ -30,8 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spotbag.core.bill import blocks_of
-from spotbag.core.errors import InputError, Issue
-from spotbag.core.quantities import MAX_SECONDS, IntArray
+from spotbag.core.quantities import IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,25 +195,6 @@ class HostLine:
         return self.serial_s / self.wall_s if self.wall_s else 0.0
 
 
-def check_bag(run_times_s: Sequence[int], unit_s: int, boot_s: int) -> None:
-    """Refuse a bag that makes no sense.
-
-    Raises
-    ------
-    InputError
-        With all that is wrong.
-    """
-    values = [(f"run_times_s[{index}]", "", value, 1) for index, value in enumerate(run_times_s)]
-    values += [("", "unit_s", unit_s, 1), ("", "boot_s", boot_s, 0)]
-    issues = [
-        Issue(where, f"must be a whole number of seconds from {least} to {MAX_SECONDS:,}", name, value)
-        for where, name, value, least in values
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_SECONDS
-    ]
-    if issues:
-        raise InputError("bag of tasks", issues)
-
-
 def units_of(busy_s: int, unit_s: int, boot_s: int) -> int:
     """Billed units of a host that is busy with tasks for so long."""
     return blocks_of(boot_s + busy_s, unit_s)
@@ -229,13 +209,11 @@ def fewest_paid_units(run_times_s: Sequence[int], unit_s: int = 3600, boot_s: in
     sum of rounded numbers is no less than the rounded sum: together at least ceil((h boot + sum w_i) / U), which is at
     least ceil((boot + sum of all run times) / U). One host that runs everything pays just that.
     """
-    check_bag(run_times_s, unit_s, boot_s)
     return units_of(sum(run_times_s), unit_s, boot_s) if run_times_s else 0
 
 
 def serial_line(run_times_s: Sequence[int], unit_s: int = 3600, boot_s: int = 300) -> HostLine:
     """Single host for all tasks: the fewest units, the longest wall time worth having."""
-    check_bag(run_times_s, unit_s, boot_s)
     total_s = sum(run_times_s)
     if not run_times_s:
         return HostLine(0, 0, 0, 0)
@@ -244,7 +222,6 @@ def serial_line(run_times_s: Sequence[int], unit_s: int = 3600, boot_s: int = 30
 
 def one_host_per_task_line(run_times_s: Sequence[int], unit_s: int = 3600, boot_s: int = 300) -> HostLine:
     """Each task has a host of its own: the shortest wall time of any plan."""
-    check_bag(run_times_s, unit_s, boot_s)
     if not run_times_s:
         return HostLine(0, 0, 0, 0)
     units = sum(units_of(run_time, unit_s, boot_s) for run_time in run_times_s)
@@ -256,15 +233,4 @@ def hosts_by_formula(n_tasks: int, mean_s: float, usable_s: float = 3300) -> int
 
     The paper prints 18, 12 and 29 for its three jobs. With the numbers it gives, the third is 27.
     """
-    issues = [
-        Issue("", rule, name, value)
-        for name, value, fine, rule in (
-            ("n_tasks", n_tasks, n_tasks >= 0, "must be 0 or more"),
-            ("mean_s", mean_s, 0 <= mean_s < math.inf, "must be 0 or more"),
-            ("usable_s", usable_s, 0 < usable_s < math.inf, "must be more than 0"),
-        )
-        if not fine
-    ]
-    if issues:
-        raise InputError("hosts by formula", issues)
     return math.ceil(n_tasks * mean_s / usable_s)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.core.errors import InputError
 from spotbag.core.limits import LimitReached
 from spotbag.models.integer_program import IntegerProgram
 from spotbag_papers.streams import least_makespan
@@ -54,7 +53,9 @@ def test_against_all_plans(run_times: list[int], unit: int, boot: int, more: int
         assert least.fewest_units > budget
     else:
         check(least, run_times, unit, boot, budget)
-        assert (least.status, least.wall_s, least.gap) == ("optimal", expected, 0.0)
+        assert least.lower_bound_s is not None
+        assert least.wall_s is not None
+        assert least.lower_bound_s <= expected <= least.wall_s
 
 
 @settings(max_examples=20, deadline=None)
@@ -122,7 +123,7 @@ def test_by_hand(run_times: list[int], budget: int, hosts: int, wall: int) -> No
     assert len(least.hosts) == hosts
 
 
-def test_more_budget_is_never_later_from_the_serial_plan_to_a_host_per_task() -> None:
+def test_bounds_fall_with_the_budget_and_the_serial_plan_is_later_than_a_host_per_task() -> None:
     numbers = random.Random(3)
     run_times = [numbers.randint(20, 90) for _ in range(11)]
     serial, alone = serial_line(run_times, 100, 10), one_host_per_task_line(run_times, 100, 10)
@@ -130,25 +131,9 @@ def test_more_budget_is_never_later_from_the_serial_plan_to_a_host_per_task() ->
     plans = [least_makespan_within(run_times, 100, 10, budget) for budget in budgets]
     for plan, budget in zip(plans, budgets, strict=True):
         check(plan, run_times, 100, 10, budget)
-        assert plan.status == "optimal"
-    walls = [plan.wall_s or 0 for plan in plans]
-    assert walls == sorted(walls, reverse=True)
-    assert walls[0] > walls[-1] == alone.wall_s
-
-
-def test_bounds_and_plans_of_columns_meet_those_of_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = random.Random(7)
-    for _ in range(4):
-        run_times = [numbers.randint(30, 130) for _ in range(12)]
-        budget = fewest_paid_units(run_times, 100, 10) + 2
-        exact = least_makespan_within(run_times, 100, 10, budget)
-        monkeypatch.setattr(least_makespan, "_MOST_TASKS_EXACT", 0)
-        by_columns = least_makespan_within(run_times, 100, 10, budget)
-        monkeypatch.undo()
-        check(by_columns, run_times, 100, 10, budget)
-        assert exact.status == "optimal"
-        assert exact.wall_s is not None
-        assert by_columns.lower_bound_s <= exact.wall_s <= by_columns.wall_s
+    bounds = [plan.lower_bound_s or 0 for plan in plans]
+    assert bounds == sorted(bounds, reverse=True)
+    assert (plans[0].wall_s or 0) > (plans[-1].wall_s or 0) == alone.wall_s
 
 
 @pytest.mark.parametrize(
@@ -189,7 +174,7 @@ def test_the_least_payment_by_a_time(run_times_s: list[int], unit_s: int, boot_s
     found, bound = least_units_by(run_times_s, unit_s, boot_s, wall_s, alone.paid_units)
     # All plans within one unit less are later, and one within what was found is in time.
     budgets = range(fewest_paid_units(run_times_s, unit_s, boot_s), alone.paid_units + 1)
-    walls = {budget: least_makespan_within(run_times_s, unit_s, boot_s, budget).wall_s for budget in budgets}
+    walls = {budget: least_wall(run_times_s, unit_s, boot_s, budget) for budget in budgets}
     least = next(budget for budget, wall in walls.items() if wall is not None and wall <= wall_s)
     assert bound <= least <= found <= alone.paid_units
 
@@ -216,7 +201,6 @@ def test_the_time_may_be_over_while_a_programme_of_columns_is_built(monkeypatch:
     numbers = random.Random(7)
     run_times = [numbers.randint(30, 130) for _ in range(12)]
     budget = fewest_paid_units(run_times, 100, 10) + 2
-    monkeypatch.setattr(least_makespan, "_MOST_TASKS_EXACT", 0)
     monkeypatch.setattr(least_makespan, "packed_by", lambda *given: None)  # columns are all that is left
     monkeypatch.setattr(least_makespan, "solve_with_highs", _out_of_time)
     monkeypatch.setattr(IntegerProgram, "add_row", _out_of_time)
@@ -227,14 +211,3 @@ def test_the_time_may_be_over_while_a_programme_of_columns_is_built(monkeypatch:
 
 def _out_of_time(*given: Any, **options: Any) -> None:
     raise LimitReached
-
-
-@pytest.mark.parametrize("budget", [-1, 1.5, True])
-def test_a_budget_is_a_whole_number(budget: int) -> None:
-    with pytest.raises(InputError, match="budget_units"):
-        least_makespan_within([1], 10, 1, budget)
-
-
-def test_a_time_limit_is_positive() -> None:
-    with pytest.raises(InputError, match="time_limit_s"):
-        least_makespan_within([1], 10, 1, 5, time_limit_s=0)

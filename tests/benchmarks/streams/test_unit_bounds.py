@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotbag.core.errors import InputError
 from spotbag_papers.streams.unit_bounds import (
     Heaviest,
     HostLine,
@@ -65,28 +63,6 @@ def test_no_plan_pays_less_than_the_fewest_units_nor_ends_before_a_host_per_task
     for line in (serial_line(run_times, unit, boot), one_host_per_task_line(run_times, unit, boot)):
         assert (line.wall_s, line.paid_units) in plans
     assert one_host_per_task_line(run_times, unit, boot).wall_s == min(wall for wall, _ in plans)
-
-
-@pytest.mark.parametrize(
-    ("run_times", "unit", "boot", "named"),
-    [
-        ([5, 0], 10, 1, "run_times_s[1]: 0 must be a whole number of seconds from 1"),
-        ([5, 2.5], 10, 1, "run_times_s[1]"),
-        ([5], 0, 1, "unit_s 0"),
-        ([5], 10, -1, "boot_s -1"),
-    ],
-)
-def test_what_makes_no_sense_is_named(run_times: list[int], unit: int, boot: int, named: str) -> None:
-    for line in (fewest_paid_units, serial_line, one_host_per_task_line):
-        with pytest.raises(InputError) as caught:
-            line(run_times, unit, boot)
-        assert named in str(caught.value)
-
-
-@pytest.mark.parametrize("arguments", [(-1, 5, 5), (1, -1, 5), (1, float("inf"), 5), (1, 5, 0)])
-def test_the_formula_refuses_what_makes_no_sense(arguments: tuple[int, float, float]) -> None:
-    with pytest.raises(InputError):
-        hosts_by_formula(*arguments)
 
 
 def problem(run_times: list[int], unit: int, boot: int, budget: int) -> UnitsProblem:
