@@ -19,7 +19,8 @@ from spotbag.core.text_files import write_text
 from spotbag.core.text_tables import Column, Table
 
 from .claims import ABOUT, UNCOUNTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
-from .paper import Paper, PaperOptions, Results, Setting, compare
+from .data_files import read_toml
+from .paper import Paper, PaperOptions, Results, Setting, by_environment, column, compare
 from .paper_pictures import prepare_pictures, write_pictures
 from .paper_result import PublishedComparisonResult
 from .paper_tables import claims_table, docs_table, findings_table, markdown_table
@@ -92,6 +93,13 @@ def _values(page: Page, results: Results) -> dict[str, Any]:
         rows = [row for row in result.rows if scenarios is None or row.scenario in scenarios]
         return markdown_table(docs_table(found, rows))
 
+    def mean(*place: Any, of: PublishedComparisonResult = result) -> str:
+        """Return a mean of the result of a setting; see `column`."""
+        return column(*place)(of)
+
+    columns, environments = page.paper.columns, by_environment(results)
+    headings = [Column("environment"), *(Column(name, True) for name in environments)]
+    beside = [[heading, *(number(other) for other in environments.values())] for heading, number in columns.items()]
     stated = page.paper.tables.stated
     shown, firm = _verdicts(page, results)
     return {
@@ -102,6 +110,11 @@ def _values(page: Page, results: Results) -> dict[str, Any]:
         "result": result,
         "results": results,
         "table": table,
+        "mean": mean,
+        "columns": columns,
+        "statements": read_toml(page.paper.package, "statements.toml"),
+        "by_environment": environments,
+        "environments": markdown_table(Table(headings, beside)),
         "verdicts": verdicts_in_words(result.claims),
         "uncounted": any(claim.uncounted for claim in result.claims),
         "shown": markdown_table(shown),

@@ -25,6 +25,16 @@ Results: TypeAlias = Mapping[str, PublishedComparisonResult]
 """Results by the names of the settings; the first, without an assumption, is that of the page."""
 
 
+_ENVIRONMENT = "environment: "
+
+
+def by_environment(results: Results) -> Mapping[str, PublishedComparisonResult]:
+    """Return the results of the environments, the printed one first."""
+    others = {name: result for name, result in results.items() if name.startswith(_ENVIRONMENT)}
+    printed = next(iter(results.values()))
+    return {"printed": printed} | {name.removeprefix(_ENVIRONMENT): result for name, result in others.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class PaperOptions:
     """Settings of the replays of a paper.

@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from spotbag.core.errors import SpotbagError
 from spotbag.core.limits import LimitReached
 from spotbag.core.statistics import Statistic, reduction_percent
-from spotbag.core.text_tables import Column, Table
 from spotbag.core.wording import counted
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.bags.scenarios import find_scenario
@@ -26,9 +25,8 @@ from spotbag.solvers.bags.solve import solve
 from spotbag.traces.bags.lateness import CAUSES, cause_of_day
 
 from ..claims import Case, Verdict, exactly
-from ..paper import OnRuns, PaperOptions, Setting
+from ..paper import OnRuns, PaperOptions, Results, Setting, by_environment
 from ..paper_result import PlanUsed, PublishedComparisonResult
-from ..paper_tables import markdown_table
 from ..sample import Sample
 
 DSpotRule: TypeAlias = Literal["printed", "estimated"]
@@ -145,25 +143,7 @@ def environments(options: Days) -> list[Setting[Days]]:
     ]
 
 
-def by_environment(results: Mapping[str, PublishedComparisonResult]) -> dict[str, PublishedComparisonResult]:
-    """Return the results of the environments, the printed one first."""
-    found: dict[str, PublishedComparisonResult] = {}
-    for name in ENVIRONMENTS:
-        found[name] = results[f"environment: {name}"] if found else next(iter(results.values()))
-    return found
-
-
-def environment_table(
-    results: Mapping[str, PublishedComparisonResult],
-    columns: Mapping[str, Callable[[PublishedComparisonResult], str]],
-) -> str:
-    """Return a table of numbers side by side, by environment."""
-    found = by_environment(results)
-    cells = [[heading, *(number(result) for result in found.values())] for heading, number in columns.items()]
-    return markdown_table(Table([Column("environment"), *(Column(name, True) for name in found)], cells))
-
-
-def fleets(results: Mapping[str, PublishedComparisonResult], method: str) -> dict[str, str]:
+def fleets(results: Results, method: str) -> dict[str, str]:
     """Return the numbers of VMs in the plans of all jobs but the smallest, by environment."""
     found = {}
     for name, result in by_environment(results).items():

@@ -10,12 +10,12 @@ from spotbag.core.text_tables import Column, Table
 
 from ...claims import ABOUT, is_below, show
 from ...data_files import read_changes, read_notes
-from ...paper import Change, Number, Paper, Results, Setting, changed, column, read_columns
+from ...paper import Change, Paper, Results, Setting, by_environment, changed, read_columns
 from ...paper_result import PublishedComparisonResult
 from ...paper_tables import PaperTables, markdown_table
-from ..paper_days import FROM_ALGORITHM_1, by_environment, cost_usd, environment_table, environments, fleets, makespan_s
+from ..paper_days import FROM_ALGORITHM_1, cost_usd, environments, fleets, makespan_s
 from ..printed import burst_hads_figures
-from .claims import BURST_CHEAPER, SMALL_JOB, burst_hads_claims, burst_hads_findings
+from .claims import BURST_CHEAPER, burst_hads_claims, burst_hads_findings
 from .runs import ALL, BurstHadsDays, BurstHadsOptions, burst_hads_days, n_burst_hads_days
 from .tables import burst_hads_rows
 
@@ -64,11 +64,6 @@ def _settings(options: BurstHadsOptions) -> Sequence[Setting[BurstHadsOptions]]:
     return [*environments(options), *changed(options, _DAYS, [*difference, *read_changes(__package__)])]
 
 
-def mean_of_all(quantity: str) -> Number:
-    """A mean over all cells with its interval."""
-    return column("text", quantity, 1, "all", "", ALL, interval=True)
-
-
 def cheaper_cells(result: PublishedComparisonResult) -> str:
     """Cells where Burst-HADS is cheaper in the mean, of those where the paper has it so."""
     rows = [row for row in result.rows if row.table == "Table VI" and row.quantity == "cost_reduction_percent"]
@@ -80,11 +75,6 @@ def _late_percent(result: PublishedComparisonResult) -> str:
     """Days of all cells on which HADS is late, in percent."""
     rows = [row for row in result.rows if (row.quantity, row.policy) == ("late_days_percent", "hads")]
     return f"{sum(row.ours.mean or 0.0 for row in rows) / len(rows):.1f}"
-
-
-def _quiet(quantity: str, digits: int) -> Number:
-    """A mean over the plans of the small job, without hibernation."""
-    return column("Table IV", quantity, digits, SMALL_JOB, policy="burst-hads")
 
 
 def difference_table(results: Results) -> Table:
@@ -142,8 +132,6 @@ def burst_hads_facts(results: Results) -> dict[str, Any]:
     }
     cheap = [name.removeprefix(": ") for name, other in settings.items() if _is_cheap_and_fast(other)]
     return {
-        "least_plan": _quiet("cost_usd_least", 3)(result),
-        "most_plan": _quiet("cost_usd_most", 3)(result),
         "difference": markdown_table(difference_table(results)),
         "policy_is_no_dearer": is_below(of_same_plan.ours) == "holds",
         "cheap_and_fast": len(cheap) or "none",
@@ -151,14 +139,7 @@ def burst_hads_facts(results: Results) -> dict[str, Any]:
         "n_settings": len(settings),
         "near_by_environment": not _is_cheap_and_fast(result)
         and any(_is_cheap_and_fast(other) for other in by_environment(results).values()),
-        "environments": environment_table(results, COLUMNS),
         "fleets": fleets(results, "ils"),
-        "conclusion": "; ".join(
-            f"with {name}, Burst-HADS costs {mean_of_all('cost_increase_percent')(other)} % more than HADS and takes "
-            f"{mean_of_all('makespan_reduction_percent')(other)} % less time"
-            for name, other in by_environment(results).items()
-        )
-        + " (printed: 1.92 and 25.87 %).",
     }
 
 

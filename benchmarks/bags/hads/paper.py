@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from spotbag.instances.library import library_instance
 
 from ...data_files import read_changes, read_notes
-from ...paper import Number, Paper, Results, Setting, changed, column, read_columns
+from ...paper import Paper, Results, Setting, changed, column, read_columns
 from ...paper_result import PublishedComparisonResult
 from ...paper_tables import PaperTables
-from ..paper_days import FROM_ALGORITHM_1, FROM_PRINTED_MAKESPAN, environment_table, environments, fleets, n_late_days
+from ..paper_days import FROM_ALGORITHM_1, FROM_PRINTED_MAKESPAN, environments, fleets, n_late_days
 from ..printed import hads_figures
 from .claims import hads_claims, hads_findings
 from .runs import (
@@ -49,13 +50,10 @@ def n_days(result: PublishedComparisonResult) -> int:
     return sum(row.ours.n for row in result.rows if (row.table, row.quantity) == ("Table 10", "late_days_percent"))
 
 
-def _mean(quantity: str, digits: int) -> Number:
-    return column(MEANS, quantity, digits, ALL, ALL, POLICY)
-
-
 def _saving(result: PublishedComparisonResult) -> str:
     to_last_task = result.about["baseline"] == "last-task"
-    return _mean("saving_to_last_task_percent" if to_last_task else "saving_percent", 1)(result)
+    quantity = "saving_to_last_task_percent" if to_last_task else "saving_percent"
+    return column(MEANS, quantity, 1, ALL, ALL, POLICY)(result)
 
 
 def _late(result: PublishedComparisonResult) -> str:
@@ -66,16 +64,6 @@ def could_be(result: PublishedComparisonResult, heading: str) -> str:
     """Number of printed means of a column of Table 10 that are in reach of three of our days."""
     [finding] = [finding for finding in result.findings if finding.statement.startswith(f"Table 10, {heading}")]
     return finding.ours
-
-
-COLUMNS = read_columns(
-    __package__,
-    saving=_saving,
-    late=_late,
-    new_vms=lambda result: could_be(result, "new on-demand VMs"),
-    makespan=lambda result: could_be(result, "makespan"),
-    cost=lambda result: could_be(result, "cost"),
-)
 
 
 def hads_notes(days: HadsDays) -> Iterator[str]:
@@ -117,17 +105,9 @@ def hads_facts(results: Results) -> dict[str, Any]:
         rate = on_demand_rate_usd(instance, spot_offers(instance, printed.vms))
         ratios.append(f"{100 * printed.on_demand_usd / (rate * printed.makespan_s):.0f}")
 
-    def resumed(of: PublishedComparisonResult) -> str:
-        return column("Figs 9-10", "share_resumed_percent", 0, BIG_JOB, "sc3", POLICY)(of)
-
-    def late(of: PublishedComparisonResult, job: str = "") -> str:
-        return f"{n_late_days(of, 'Table 10', job=job):,}"
-
-    started = _mean("on_demand_started", 1)
     costs = [of.mean(MEANS, "cost_usd", ALL, ALL, POLICY) for of in (as_printed, as_read)]
     [big_estimated] = [plan for plan in estimated.plans if plan.job == BIG_JOB]
     return {
-        "environments": environment_table(results, COLUMNS),
         "fleets": fleets(results, "greedy"),
         "jobs": ", ".join(printed.job for printed in hads_figures().baselines),
         "fitted_jobs": " and ".join(fitted),
@@ -135,25 +115,15 @@ def hads_facts(results: Results) -> dict[str, Any]:
         "estimated_d_spot_s": big_estimated.d_spot_s,
         "estimated_on_demand": all(name.endswith("on demand") for name in big_estimated.vms),
         "dearer_as_printed": f"{100 * (costs[0] / costs[1] - 1):.0f}",
-        "started_as_printed": started(as_printed),
-        "started_as_read": started(as_read),
-        "started_printed": f"{result.row(MEANS, 'on_demand_started', ALL, ALL, POLICY).printed:.1f}",
-        "on_demand_as_printed": could_be(as_printed, "new on-demand VMs"),
-        "on_demand_as_read": could_be(as_read, "new on-demand VMs"),
-        "cost_as_printed": could_be(as_printed, "cost"),
-        "cost_as_read": could_be(as_read, "cost"),
-        "late_as_printed": _late(as_printed),
-        "late_as_read": late(as_read),
+        "as_printed": as_printed,
+        "as_read": as_read,
+        "estimated": estimated,
+        "n_late_days": partial(n_late_days, table="Table 10"),
         "hold_as_read": ", ".join(
             str(number)
             for number, (printed, read) in enumerate(zip(as_printed.claims, as_read.claims, strict=True), start=1)
             if read.verdict == "holds" != printed.verdict
         ),
-        "resumed_as_printed": resumed(as_printed),
-        "resumed_as_read": resumed(as_read),
-        "late_days": late(result),
-        "late_of_ed200": late(result, BIG_JOB),
-        "late_by_algorithm_1": _late(estimated),
     }
 
 
@@ -171,7 +141,14 @@ PAPER: Paper[HadsOptions, HadsDays] = Paper(
     notes=hads_notes,
     tables=PaperTables.read(__package__),
     facts=hads_facts,
-    columns=COLUMNS,
+    columns=read_columns(
+        __package__,
+        saving=_saving,
+        late=_late,
+        new_vms=lambda result: could_be(result, "new on-demand VMs"),
+        makespan=lambda result: could_be(result, "makespan"),
+        cost=lambda result: could_be(result, "cost"),
+    ),
     settings=_settings,
     plans=lambda days: (baseline.plan for baseline in days.baselines.values()),
 )

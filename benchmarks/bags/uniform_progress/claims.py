@@ -26,9 +26,6 @@ from .runs import (
     UniformProgressRuns,
 )
 
-ABOUT_H = 2.0
-"""Hours by which a number may differ from a printed one, up or down."""
-
 SAID = Statements.read(__package__)
 
 
@@ -58,12 +55,12 @@ def uniform_progress_findings(runs: UniformProgressRuns) -> Iterator[Claim]:
 def _table_3(found: UniformProgressRuns) -> Iterator[Claim]:
     printed = {row.policy: row for row in FIGURES.policies}
     for name, policy in (("greedy", GREEDY), ("uniform", UNIFORM), ("omniscient", OMNISCIENT)):
-        row = printed[policy]
+        row, points = printed[policy], SAID.texts[f"hours-{name}"]["points"]
         cases = [
-            about("on demand", found.mean(policy, "on_demand_h"), 1, "h", value=row.on_demand_h, points=ABOUT_H),
-            about("on spot VMs", found.mean(policy, "spot_h"), 1, "h", value=row.spot_h, points=ABOUT_H),
+            about("on demand", found.mean(policy, "on_demand_h"), 1, "h", value=row.on_demand_h, points=points),
+            about("on spot VMs", found.mean(policy, "spot_h"), 1, "h", value=row.spot_h, points=points),
         ]
-        yield SAID.judge(f"hours-{name}", cases, with_intervals, points=ABOUT_H)
+        yield SAID.judge(f"hours-{name}", cases, with_intervals)
     yield SAID.judge("utilisation-greedy", found.utilisation_percent(GREEDY))
     yield SAID.judge("utilisation-uniform", found.utilisation_percent(UNIFORM))
     yield SAID.judge("longer", found.ratio((UNIFORM, GREEDY), (OMNISCIENT, NOTHING), "spot_h", factor=100.0))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...data_files import read_changes, read_notes
-from ...paper import Change, Paper, Results, Setting, changed, read_columns
+from ...paper import Change, Paper, Setting, changed, read_columns
 from ...paper_tables import PaperTables
-from .claims import SAID, thai_claims, thai_findings
+from .claims import thai_claims, thai_findings
 from .pictures import PICTURES
 from .printed import ThaiFigures, thai_figures
 from .runs import ThaiRuns, cost_usd, late_tasks, n_thai_runs, thai_runs
@@ -23,9 +23,6 @@ def _settings(options: ThaiOptions) -> Sequence[Setting[ThaiOptions]]:
     """Return settings that each change one thing; lengths of the sampling phase are not compared again."""
     draws: Change = ("draws", f"{options.runs} others", {"seed": options.seed + options.runs})
     return changed(replace(options, sampling_fractions=()), options.runs, [*read_changes(__package__), draws])
-
-
-COLUMNS = read_columns(__package__)
 
 
 def thai_notes(runs: ThaiRuns) -> Iterator[str]:
@@ -107,25 +104,6 @@ def _chance(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, Any]:
     }
 
 
-def thai_facts(results: Results) -> dict[str, Any]:
-    """Return the meaning of words in verdicts, and the late tasks by the spread of the run times."""
-    figures = thai_figures()
-    spreads = {
-        "with no spread": results["spread of our run times: none"],
-        "with half of ours": results["spread of our run times: half"],
-        "with ours": next(iter(results.values())),
-    }
-    late = {
-        words: [COLUMNS[f"late, {policy}"](result) for policy in (KNOWN, UNKNOWN)] for words, result in spreads.items()
-    }
-    return {
-        "no_idle_percent": SAID.texts["no-idle"]["below"],
-        "printed_late": [figures.approach(policy).late_tasks for policy in (KNOWN, UNKNOWN)],
-        "late_by_spread": late,
-        "n_fixed": len(figures.fixed),
-    }
-
-
 PAPER: Paper[ThaiOptions, ThaiRuns] = Paper(
     key="thai",
     name="Thai et al.",
@@ -139,8 +117,8 @@ PAPER: Paper[ThaiOptions, ThaiRuns] = Paper(
     notes=thai_notes,
     findings=thai_findings,
     tables=PaperTables.read(__package__),
-    facts=thai_facts,
-    columns=COLUMNS,
+    facts=lambda results: {"figures": thai_figures()},
+    columns=read_columns(__package__),
     settings=_settings,
     pictures=PICTURES,
 )

@@ -15,7 +15,7 @@ from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.schedules.schedule import Schedule
 from spotbag_papers.bags.hads.claims import _distance, percent_more, range_of_three
 from spotbag_papers.bags.hads.first_cycle import FirstCycle, first_cycle
-from spotbag_papers.bags.hads.paper import AS_READ, BY_ALGORITHM_1, COLUMNS
+from spotbag_papers.bags.hads.paper import AS_READ, BY_ALGORITHM_1
 from spotbag_papers.bags.hads.paper import PAPER as HADS
 from spotbag_papers.bags.hads.runs import (
     HadsDays,
@@ -176,7 +176,7 @@ def test_all_assumptions_judge_the_same_statements(result: PublishedComparisonRe
         if setting.name == compared_name:
             other = compare(HADS, setting.options)
             assert [claim.statement for claim in other.claims] == [claim.statement for claim in result.claims]
-            assert {column: text(other) for column, text in COLUMNS.items()}.keys()
+            assert {column: text(other) for column, text in HADS.columns.items()}.keys()
             assert any(claim.fitted for claim in other.claims) == (setting.name == AS_READ)
 
 

@@ -24,8 +24,8 @@ from spotbag_papers.paper import compare
 from spotbag_papers.paper_pictures import prepare_pictures, rows_of, write_pictures
 from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
 from spotbag_papers.streams.thai.claims import thai_claims
-from spotbag_papers.streams.thai.paper import COLUMNS, work_percent
 from spotbag_papers.streams.thai.paper import PAPER as THAI
+from spotbag_papers.streams.thai.paper import work_percent
 from spotbag_papers.streams.thai.pictures import PICTURES
 from spotbag_papers.streams.thai.printed import thai_figures
 from spotbag_papers.streams.thai.runs import (
@@ -454,7 +454,7 @@ def test_each_setting_changes_one_assumption_and_the_numbers() -> None:
         assert len(changed) == 1, setting.name
         if changed != ["fixed_vms_end"]:  # which a few draws need not show; see the test above
             after = compare(THAI, setting.options)
-            numbers = [[column(result) for column in COLUMNS.values()] for result in (before, after)]
+            numbers = [[column(result) for column in THAI.columns.values()] for result in (before, after)]
             assert numbers[0] != numbers[1], setting.name
 
 
