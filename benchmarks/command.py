@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -64,27 +63,6 @@ class PublishedComparison(Answer, kind="published-comparison"):
     rows: tuple[PublishedRow, ...]
 
 
-class DSpot(StrEnum):
-    """Sources of D_spot."""
-
-    PRINTED = "printed"
-    ESTIMATED = "estimated"
-
-
-class Scales(StrEnum):
-    """Sources of the scales by which the iterated local search divides cost and makespan."""
-
-    PAPER = "paper"
-    INSTANCE = "instance"
-
-
-class OneMeans(StrEnum):
-    """Meanings of a 1 in a trace of availability."""
-
-    AVAILABLE = "available"
-    PREEMPTED = "preempted"
-
-
 # One run has no interval, by which statements are judged.
 _runs_option = partial(option, "N", short="-n", min=2)
 _seed_option = partial(option, "SEED", default=0, min=0)
@@ -141,11 +119,11 @@ class _Hads(_Paper):
     """Tables 9 to 11 and Figs 8 to 13 of HADS, and what the paper says of them."""
 
     rate_scale: float = option("R", "Multiplies the rates of all scenarios.", 1.0, min=0.01)
-    d_spot: DSpot = option(
+    d_spot: Literal["printed", "estimated"] = option(
         None,
         "D_spot of jobs whose printed plan ends later than Algorithm 1 of HADS allows: the second after the printed "
         "makespan, or as estimated all the same.",
-        DSpot.PRINTED,
+        "printed",
         name="d-spot-rule",
     )
 
@@ -154,11 +132,11 @@ class _Hads(_Paper):
 class _BurstHads(_Hads):
     """Tables IV and VI of Burst-HADS, and what the paper says of them."""
 
-    scales: Scales = option(
+    scales: Literal["paper", "instance"] = option(
         None,
         "By what the iterated local search divides cost and makespan, which the paper only calls normalized: its "
         "initial cost and D_spot (paper), or the scales of the instance.",
-        Scales.PAPER,
+        "paper",
     )
 
 
@@ -206,7 +184,7 @@ class _UniformProgress(_Paper):
     runs: int = _runs_option("Traces of each availability, or windows of each recorded trace.", 40)
     seed: int = _seed_option("Seed of the first trace that is drawn.")
     traces: str | None = option("FOLDER", "Recorded traces in place of drawn ones: JSON with gap_seconds and data.")
-    one_means: OneMeans | None = option(
+    one_means: Literal["available", "preempted"] | None = option(
         "STATE", "What 1 means in recorded traces, available or preempted; must be said of them."
     )
 
@@ -220,7 +198,7 @@ def _report(name: PaperName, context: typer.Context, options: _Paper, output: _O
     from .paper_result import RESULT_ENDINGS, format_result
     from .papers import paper_of, replayed_paper
 
-    given = {key: getattr(value, "value", value) for key, value in vars(options).items() if value != []}
+    given = {key: value for key, value in vars(options).items() if value != []}
     chosen = PaperSettings(**{key: value for key, value in given.items() if key in PaperSettings.model_fields})
     asked = Specification(papers=[name], paper_runs=options.runs, paper_options={name: chosen})
     paper, settings = paper_of(asked, name, options.executor(context))

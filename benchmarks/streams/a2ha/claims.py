@@ -46,8 +46,6 @@ from .runs import (
     A2haRun,
     A2haRuns,
     Metric,
-    line_values,
-    values_of_line,
 )
 from .settings import CONSERVATIVE, RATIOS, SHORT_JOBS, STYLES, Ratios
 
@@ -618,8 +616,7 @@ def _continued(runs: A2haRuns) -> Iterator[Claim]:
 
 def _table_2(runs: A2haRuns) -> Iterator[Claim]:
     def means(name: str, at_once: bool) -> _Means:
-        found = [values_of_line(name, lines, at_once=at_once) for lines in runs.lines]
-        return lambda quantity: estimate([values[quantity] for values in found])
+        return lambda quantity: estimate(runs.line(name, quantity, at_once=at_once))
 
     def means_of(cell: A2haCell) -> _Means:
         return lambda quantity: cell.mean(METRICS[quantity])
@@ -664,8 +661,8 @@ def _near(case: Figures, quantities: Sequence[LongQuantity], values: _Means) -> 
 
 def _optimal_is_least(runs: A2haRuns) -> Claim:
     """Claim on the first orderings: what a plan pays at least that ends with the longest task."""
-    serial_h = [lines.alone.serial_s / SECONDS_PER_HOUR for lines in runs.lines]
-    dearer = [bound > hours for (_, bound), hours in zip(runs.fastest, serial_h, strict=False)]
+    paid_h = runs.line("optimal", "payment_h")
+    dearer = [bound > hours for (_, bound), hours in zip(runs.fastest, paid_h, strict=False)]
     known, least = (show(estimate([float(pair[side]) for pair in runs.fastest]), 0) for side in (0, 1))
     return _SAID.decided(
         "optimal-is-least",
@@ -678,8 +675,7 @@ def _optimal_is_least(runs: A2haRuns) -> Claim:
 
 
 def _long_tasks(runs: A2haRuns) -> Iterator[Claim]:
-    lines_alone = [line_values(lines.alone) for lines in runs.lines]
-    alone = {name: mean_of([line[name] for line in lines_alone]) for name in ("speedup", "payment_h")}
+    alone = {name: mean_of(runs.line("1 per task", name)) for name in ("speedup", "payment_h")}
     cells = {
         f"{case.case}, {style}": runs.long[style, case.initial_hosts]
         for case in _FIGURES.heuristic_cases
@@ -697,8 +693,8 @@ def _long_tasks(runs: A2haRuns) -> Iterator[Claim]:
     saved = span([-100 * one.value / paid.value for one in less.values()])
     yield _SAID.judge("cheaper-than-alone", less, f"{saved} % less")
     walls = {
-        "5 min boot": [lines.alone.wall_s / SECONDS_PER_HOUR for lines in runs.lines],
-        "no boot": [lines.alone_at_once.wall_s / SECONDS_PER_HOUR for lines in runs.lines],
+        "5 min boot": runs.line("1 per task", "wall_h"),
+        "no boot": runs.line("1 per task", "wall_h", at_once=True),
     }
     near = {
         f"{style}, longest task with {boot}:": runs.long[style, 100].statistic(METRICS["wall_h"]) - mean_of(hours)

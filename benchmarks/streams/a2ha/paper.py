@@ -63,8 +63,8 @@ def _ready_at_once(runs: A2haRuns) -> dict[str, Any]:
         return ", ".join(f"{value(cell, quantity):.{digits}f}" for cell in cells)
 
     return {
-        "alone_h": fmean(lines.alone.paid_units for lines in runs.lines),
-        "at_once_h": fmean(lines.alone_at_once.paid_units for lines in runs.lines),
+        "alone_h": fmean(runs.line("1 per task", "payment_h")),
+        "at_once_h": fmean(runs.line("1 per task", "payment_h", at_once=True)),
         "start_walls": means(start, "wall_h", 2),
         "start_payments": means(start, "payment_h", 0),
         "walls": means(ours, "wall_h", 2),

@@ -131,6 +131,12 @@ TABLE_1: dict[str, Metric] = {
 }
 """Metrics of Table 1, by the names of its printed columns."""
 
+Values: TypeAlias = dict[str, float]
+"""Values of a line of Table 2, by the names of the metrics."""
+
+LINES = ("serial", "optimal", "1 per task")
+"""Lines of Table 2 that no prediction makes."""
+
 WORDS = {"hosts": "hosts", "wall_h": "wall time (h)", "speedup": "speedup", "payment_h": "payment (h)"}
 """Names of the metrics in sentences."""
 
@@ -148,29 +154,6 @@ class A2haCell(Sample[A2haRun]):
         """Runs by their number of hosts, fewest first."""
         numbers = sorted({run.hosts for run in self.runs})
         return {number: [run for run in self.runs if run.hosts == number] for number in numbers}
-
-
-@dataclass(frozen=True, slots=True)
-class LongLines:
-    """Reference lines of Table 2 for one ordering: on its terms, where hosts are ready at once, and on ours.
-
-    Attributes
-    ----------
-    serial, alone : HostLine
-        One host for all tasks, one for each.
-    serial_at_once, alone_at_once : HostLine
-        The same if hosts are ready at once.
-    """
-
-    serial: HostLine
-    alone: HostLine
-    serial_at_once: HostLine
-    alone_at_once: HostLine
-
-    @property
-    def longest_s(self) -> int:
-        """The longest task."""
-        return self.alone_at_once.wall_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,12 +229,10 @@ class A2haRuns:
         Table 2: by style, or `reading`, and number of initial hosts.
     long_at_once : dict of (str, int) to A2haCell
         The same if hosts are ready at once; also `AT_THE_START`.
-    lines : tuple of LongLines
-        One for each ordering of the long tasks.
+    lines : dict of (str, bool) to tuple of dict
+        By job, and whether hosts are ready at once: of each ordering, `lines_of` it.
     not_knowing : dict of (str, str) to tuple of NotKnowing
         By job and style; of the first orderings only.
-    short_lines : dict of str to tuple of LongLines
-        The same lines of the jobs of short tasks.
     twice : dict of str to A2haCell
         Jobs of short tasks in the conservative style for a user who pays `TWICE` the least.
     orders : tuple of Order
@@ -268,9 +249,8 @@ class A2haRuns:
     sweep: dict[str, dict[Ratios, A2haCell]]
     long: dict[tuple[str, int], A2haCell]
     long_at_once: dict[tuple[str, int], A2haCell]
-    lines: tuple[LongLines, ...]
+    lines: dict[tuple[str, bool], tuple[dict[str, Values], ...]]
     not_knowing: dict[tuple[str, str], tuple[NotKnowing, ...]] = field(default_factory=dict)
-    short_lines: dict[str, tuple[LongLines, ...]] = field(default_factory=dict)
     twice: dict[str, A2haCell] = field(default_factory=dict)
     orders: tuple[Order, ...] = ()
     fastest: tuple[tuple[int, int], ...] = ()
@@ -280,6 +260,10 @@ class A2haRuns:
     def short(self, job: str, style: Style) -> A2haCell:
         """A job of short tasks in one of the styles."""
         return self.sweep[job][STYLES[style]]
+
+    def line(self, name: str, quantity: str, job: str = LONG_JOB, *, at_once: bool = False) -> list[float]:
+        """Values of one of `LINES`, of each ordering."""
+        return [lines[name][quantity] for lines in self.lines[job, at_once]]
 
 
 def reading(rule: LongTasks) -> str:
@@ -335,13 +319,18 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
         (AT_THE_START, initial): partial(AtTheStart, AT_THE_START, 0, hosts) for initial, hosts in long_cases.items()
     }
     ends_only = {_NEVER_S: heuristic(STYLES[options.style], period_s=_NEVER_S)}
-    lines = {job: tuple(_lines(sampled) for sampled in draws(stream, options.seeds)) for job, stream in streams.items()}
+    lines = {
+        (job, is_ready): tuple(
+            _lines(sampled, 0 if is_ready else options.boot_s) for sampled in draws(stream, options.seeds)
+        )
+        for job, stream in streams.items()
+        for is_ready in (False, True)
+    }
     found = A2haRuns(
         sweep,
         replays(long, cases | others, LONG_JOB),
         replays(at_once, cases | start, "long, hosts ready at once"),
-        lines.pop(LONG_JOB),
-        short_lines=lines,
+        lines,
         twice=twice,
         orders=tuple(order_of(sampled) for sampled in draws(streams["image"], options.seeds)),
         fastest=tuple(_fastest(sampled) for sampled in draws(long, options.optimum_seeds)),
@@ -418,16 +407,27 @@ def run_times_s(sampled: SampledJobs) -> list[int]:
     return found
 
 
-def _lines(sampled: SampledJobs) -> LongLines:
-    seconds = run_times_s(sampled)
-    boot_s = sampled.stream.creation_overhead_s
-    unit_s = sampled.stream.block_s
-    return LongLines(
-        serial_line(seconds, unit_s, boot_s),
-        one_host_per_task_line(seconds, unit_s, boot_s),
-        serial_line(seconds, unit_s, 0),
-        one_host_per_task_line(seconds, unit_s, 0),
-    )
+def lines_of(serial: HostLine, alone: HostLine) -> dict[str, Values]:
+    """`LINES` of Table 2: one host for all tasks, one for each, and what the paper calls optimal.
+
+    That is as if tasks could be cut to fill as many hosts as end with the longest of them.
+    """
+    lines: dict[str, Values] = {
+        name: {
+            "hosts": line.hosts,
+            "wall_h": line.wall_s / SECONDS_PER_HOUR,
+            "speedup": line.speedup,
+            "payment_h": line.paid_units,
+        }
+        for name, line in zip(LINES, (serial, alone, alone), strict=True)
+    }
+    lines["optimal"] |= {"hosts": math.ceil(alone.speedup), "payment_h": alone.serial_s / SECONDS_PER_HOUR}
+    return lines
+
+
+def _lines(sampled: SampledJobs, boot_s: int) -> dict[str, Values]:
+    seconds, unit_s = run_times_s(sampled), sampled.stream.block_s
+    return lines_of(serial_line(seconds, unit_s, boot_s), one_host_per_task_line(seconds, unit_s, boot_s))
 
 
 def _fastest(sampled: SampledJobs) -> tuple[int, int]:
@@ -472,33 +472,3 @@ def _best_plans(stream: Stream, time_limit_s: float, case: tuple[int, Sequence[A
         least_units = least_units_by(seconds, unit_s, boot_s, run.wall_s, run.paid_units)
         found.append(NotKnowing(run, fewest, *least_units, hosts, wall_s, best.lower_bound_s))
     return found
-
-
-def optimal_by_paper(alone: HostLine) -> dict[str, float]:
-    """The row "optimal" of Table 2: as if tasks could be cut to fill as many hosts as end with the longest of them."""
-    return {
-        "hosts": math.ceil(alone.speedup),
-        "wall_h": alone.wall_s / SECONDS_PER_HOUR,
-        "speedup": alone.speedup,
-        "payment_h": alone.serial_s / SECONDS_PER_HOUR,
-    }
-
-
-def line_values(line: HostLine) -> dict[str, float]:
-    """A reference line by the names of Table 2."""
-    return {
-        "hosts": line.hosts,
-        "wall_h": line.wall_s / SECONDS_PER_HOUR,
-        "speedup": line.speedup,
-        "payment_h": line.paid_units,
-    }
-
-
-LINES = ("serial", "optimal", "1 per task")
-"""Lines of Table 2 that no prediction makes."""
-
-
-def values_of_line(name: str, lines: LongLines, *, at_once: bool) -> dict[str, float]:
-    """Values of one of `LINES`, where hosts are ready at once, or boot."""
-    kind = ("serial" if name == "serial" else "alone") + ("_at_once" if at_once else "")
-    return (optimal_by_paper if name == "optimal" else line_values)(getattr(lines, kind))

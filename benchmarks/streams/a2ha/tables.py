@@ -11,7 +11,7 @@ from ...data_files import Figures
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import Quantities, means, measured
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, a2ha_figures
-from .runs import LINES, METRICS, TABLE_1, A2haCell, A2haRun, A2haRuns, NotKnowing, values_of_line
+from .runs import LINES, METRICS, TABLE_1, A2haCell, A2haRun, A2haRuns, NotKnowing
 from .settings import LONG_JOB, SHORT_JOBS, STYLES, TWICE, Ratios, Style
 
 AT_ONCE, BOOTING = "no boot", "5 min boot"
@@ -62,13 +62,10 @@ def _short_job(figures: A2haFigures, runs: A2haRuns, job: str) -> Iterator[Compa
     printed = figures.job(job)
     optimal = printed.optimal_hosts
     yield row_of(OPTIMAL_HOSTS, job, "", "", "formula_hosts", figures.formula_hosts(job), optimal)
-    lines = runs.short_lines.get(job, ())
     # One host for all tasks and one for each, with boot time: between them lies the heuristic.
-    for name in ("serial", "1 per task") if lines else ():
-        found = [values_of_line(name, line, at_once=False) for line in lines]
+    for name in ("serial", "1 per task"):
         for quantity in METRICS:
-            ours = estimate([values[quantity] for values in found])
-            yield row_of(REFERENCES, job, "", name, quantity, ours)
+            yield row_of(REFERENCES, job, "", name, quantity, estimate(runs.line(name, quantity, job)))
     for style in STYLES:
         cell = runs.short(job, style)
         off = cell.mean(lambda run: 100 * (run.hosts / optimal - 1))
@@ -106,8 +103,7 @@ def _table_2(figures: A2haFigures, runs: A2haRuns) -> Iterator[ComparisonRow]:
         if name == "1 per task" and boot == AT_ONCE:
             for style in STYLES:
                 yield from _true_optimum(style, runs)
-        found = [values_of_line(name, lines, at_once=boot == AT_ONCE) for lines in runs.lines]
-        columns = {quantity: [values[quantity] for values in found] for quantity in LONG_QUANTITIES}
+        columns = {quantity: runs.line(name, quantity, at_once=boot == AT_ONCE) for quantity in LONG_QUANTITIES}
         yield from _line(figures.case(name), boot, columns)
     for case in figures.heuristic_cases:
         for cells, boot in ((runs.long, BOOTING), (runs.long_at_once, AT_ONCE)):

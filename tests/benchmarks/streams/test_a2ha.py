@@ -36,13 +36,11 @@ from spotbag_papers.streams.a2ha.runs import (
     A2haCell,
     A2haRun,
     A2haRuns,
-    LongLines,
     NotKnowing,
     Order,
     a2ha_runs,
-    line_values,
+    lines_of,
     n_a2ha_runs,
-    optimal_by_paper,
     order_of,
     run_times_s,
 )
@@ -155,15 +153,11 @@ def test_speedups_are_compared_at_the_same_number_of_hosts() -> None:
 
 
 def test_reference_lines_by_hand() -> None:
-    at_once = HostLine(1, 7200, 2, 7200), HostLine(3, 3000, 3, 7200)
-    lines = LongLines(HostLine(1, 7500, 3, 7200), HostLine(3, 3300, 3, 7200), *at_once)
-    assert optimal_by_paper(lines.alone_at_once) == {
-        "hosts": 3,
-        "wall_h": 3000 / 3600,
-        "speedup": 2.4,
-        "payment_h": 2.0,
-    }
-    assert line_values(lines.alone) == {"hosts": 3, "wall_h": 3300 / 3600, "speedup": 7200 / 3300, "payment_h": 3}
+    at_once = lines_of(HostLine(1, 7200, 2, 7200), HostLine(3, 3000, 3, 7200))
+    lines = lines_of(HostLine(1, 7500, 3, 7200), HostLine(3, 3300, 3, 7200))
+    assert at_once["optimal"] == {"hosts": 3, "wall_h": 3000 / 3600, "speedup": 2.4, "payment_h": 2.0}
+    assert lines["1 per task"] == {"hosts": 3, "wall_h": 3300 / 3600, "speedup": 7200 / 3300, "payment_h": 3}
+    assert at_once["serial"] == {"hosts": 1, "wall_h": 2.0, "speedup": 1.0, "payment_h": 2}
 
 
 def test_what_is_watched_by_hand() -> None:
@@ -298,7 +292,7 @@ def as_the_paper_says() -> A2haRuns:
         sweep,
         long,
         long,
-        (LongLines(serial, line, serial, line),) * 4,
+        {(LONG_JOB, is_ready): (lines_of(serial, line),) * 4 for is_ready in (False, True)},
         twice={job: sweep[job][0.5, 0.5] for job in SHORT_JOBS},
         orders=(Order(5.0, 8.0),) * 4,
         fastest=((384, 384),) * 4,
@@ -473,9 +467,9 @@ def test_long_tasks_against_table_2(changes: dict[str, Any], against: list[str])
 
 def test_the_lines_of_table_2_are_judged_of_hosts_that_are_ready_at_once_and_with_boot_time_beside() -> None:
     fine = as_the_paper_says()
-    booting = HostLine(256, 9048, 529, 384 * 3600)
-    lines = tuple(dataclasses.replace(one, alone=booting) for one in fine.lines)
-    claims = judge(dataclasses.replace(fine, lines=lines))
+    serial, booting = HostLine(1, 384 * 3600, 384, 384 * 3600), HostLine(256, 9048, 529, 384 * 3600)
+    lines = {(LONG_JOB, False): (lines_of(serial, booting),) * 4}
+    claims = judge(dataclasses.replace(fine, lines=fine.lines | lines))
     [alone] = [claim for text, claim in claims.items() if text.startswith("Table 2, 1 per task")]
     assert alone.verdict == "holds"
     assert alone.ours == "256.0; 2.43; 512.0; 5 min boot 256.0; 2.51; 529.0"
