@@ -6,10 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+from pydantic import Field
 
 from spotbag.core.errors import SpotbagError
 from spotbag.core.limits import LimitReached
+from spotbag.core.records import Record
 from spotbag.core.statistics import Statistic, reduction_percent
 from spotbag.core.wording import counted
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
@@ -25,6 +28,7 @@ from spotbag.solvers.bags.solve import solve
 from spotbag.traces.bags.lateness import CAUSES, cause_of_day
 
 from ..claims import Case, Verdict, exactly
+from ..data_files import read_toml
 from ..paper import OnRuns, PaperOptions, Results, Setting, by_environment
 from ..paper_result import PlanUsed, PublishedComparisonResult
 from ..sample import Sample
@@ -39,8 +43,7 @@ FROM_ALGORITHM_1 = "Algorithm 1"
 FROM_PRINTED_MAKESPAN = "printed makespan"
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Record):
     """Limits and types of VMs, where the authors' files differ from what the papers print.
 
     Attributes
@@ -59,7 +62,7 @@ class Environment:
 
     per_type: int | None = None
     over_all: int | None = None
-    without: tuple[str, ...] = ()
+    without: Annotated[tuple[str, ...], Field(strict=False)] = ()
     burstable: Burstable | None = None
     burstable_vcpus: int | None = None
 
@@ -94,18 +97,8 @@ class Environment:
 EnvironmentName: TypeAlias = Literal["printed", "3 VMs, 30 %", "env.json"]
 
 ENVIRONMENTS: Mapping[EnvironmentName, Environment] = {
-    "printed": Environment(),
-    "3 VMs, 30 %": Environment(per_type=3, burstable=Burstable(baseline_fraction=0.3, credits_per_hour=36)),
-    "env.json": Environment(
-        per_type=3,
-        over_all=10,
-        without=("c4.xlarge",),
-        burstable=Burstable(baseline_fraction=0.3, credits_per_hour=96),
-        burstable_vcpus=4,
-    ),
+    name: Environment.model_validate(given) for name, given in read_toml(__package__, "environments.toml").items()
 }
-"""Environments: as the papers print them; with the limit and the baseline of the authors' environment files; with all
-of these files but prices."""
 
 
 @dataclass(frozen=True, slots=True)

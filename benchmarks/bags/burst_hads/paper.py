@@ -9,7 +9,7 @@ from spotbag.core.statistics import mean_of
 from spotbag.core.text_tables import Column, Table
 
 from ...claims import ABOUT, is_below, show
-from ...data_files import read_changes, read_notes
+from ...data_files import read_changes, read_notes, read_toml
 from ...paper import Change, Paper, Results, Setting, by_environment, changed, read_columns
 from ...paper_result import PublishedComparisonResult
 from ...paper_tables import PaperTables, markdown_table
@@ -22,34 +22,13 @@ from .tables import burst_hads_rows
 _DAYS = 50
 """Days of each cell, for each setting."""
 
+_APART = read_toml(__package__, "difference.toml")
 _WORDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "spare_time": (
-        "spare time in HADS",
-        {"all": "asked of all VMs (as printed)", "spot": "asked of spot VMs (as read)"},
-    ),
-    "plan": (
-        "plan of Burst-HADS",
-        {"searched": "searched", "initial": "not searched", "greedy": "that of HADS"},
-    ),
-    "ended_early": (
-        "idle VMs that end in a minute",
-        {"none": "none", "burst-hads": "those of Burst-HADS", "both": "those of both"},
-    ),
+    name: (words["heading"], words["values"]) for name, words in _APART["options"].items()
 }
 """Options that account for the difference of the costs of Burst-HADS and HADS: in words, with their values in words."""
 
-_INITIAL = {"plan": "initial"}
-
-_DIFFERENCE: Sequence[Mapping[str, str]] = (
-    {"spare_time": "spot"},
-    {},
-    {"spare_time": "spot", **_INITIAL},
-    _INITIAL,
-    {**_INITIAL, "ended_early": "burst-hads"},
-    {**_INITIAL, "ended_early": "both"},
-    {"ended_early": "both"},
-    {"plan": "greedy"},
-)
+_DIFFERENCE: Sequence[Mapping[str, str]] = _APART["lines"]
 """Options that take the difference apart, in the order of their table; without any, it is what the page assumes."""
 
 

@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING, Any
 from spotbag.instances.platforms.job_draws import JobSetKind
 
 from ...claims import is_below
+from ...data_files import read_toml
 from ...paper_pictures import Pictures, Rows, bare_frame, halves, legend_below, mean, means, panels, rows_of
 from ...paper_result import ComparisonRow
-from .assumptions import ROUND_ROBIN
 from .claims import Comparison
 from .settings import (
-    CHEAPEST,
     FASTEST,
     GRID_BUDGETS,
     GRID_PROCESSORS,
     METRICS,
     MONEY,
-    OURS,
     POLICIES,
     SETS,
     THEIRS,
-    TIME,
     Setting,
 )
 from .tables import BOUND, CELLS, FIGURES, FRONTIER, GAPS, TREES, grid_name
@@ -34,36 +31,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FIGURE_NUMBERS: dict[tuple[JobSetKind, str], str] = {
-    ("mixed", "cost"): "Fig. 2",
-    ("mixed", "execution_time_h"): "Fig. 3",
-    ("mixed", "delay_h"): "Fig. 4",
-    ("small", "execution_time_h"): "Fig. 5",
-    ("small", "cost"): "Fig. 6",
-    ("small", "delay_h"): "Fig. 7",
-}
-"""Figures of the paper; those of big jobs are not shown in it."""
+_WORDS = read_toml(__package__, "pictures.toml")
+"""Words and looks: of sets of jobs, metrics, policies, verdicts and trees."""
 
-_SET_TITLES: dict[JobSetKind, str] = {
-    "mixed": "Figs 2 to 4: mixed jobs",
-    "small": "Figs 5 to 7: small jobs",
-    "big": "big jobs (text; no figure)",
-}
-
-_LOOKS: dict[str, dict[str, Any]] = {
-    CHEAPEST: {"color": "#8DB6DE", "marker": "v", "linestyle": ":"},
-    FASTEST: {"color": "#F0BE85", "marker": "^", "linestyle": ":", "markersize": 9},
-    MONEY: {"color": "#2F6DB5", "marker": "o"},
-    TIME: {"color": "#E08A1E", "marker": "s"},
-    ROUND_ROBIN: {"color": "#C8442E", "marker": "D", "linestyle": "--"},
-    OURS: {"color": "#4C9F70", "marker": "P", "markersize": 6},
-}
-_LABELS = {MONEY: "policy A, money-saving", TIME: "policy B, time-saving", OURS: "policy B, our rules"}
 _BOUND_LOOK: dict[str, Any] = {"color": "#222222", "linestyle": (0, (1, 1)), "linewidth": 1.6}
-_LABEL = {"cost": "cost (units)", "execution_time_h": "time (h)", "delay_h": "delay (h)"}
-_TITLE = {"cost": "total cost", "execution_time_h": "total execution time", "delay_h": "total delay"}
-_LINEAR_TO = {"cost": 1000.0, "execution_time_h": 1.0, "delay_h": 0.1}
-"""Values below which axes are linear, where a policy has a value of 0."""
 
 _FEW_DECADES = 200
 """Axes that reach no further have numbers between the powers of 10, too."""
@@ -85,9 +56,9 @@ def _line(rows: Rows, table: str, kind: str, policy: str, quantity: str) -> list
 
 def _set(kind: JobSetKind, rows: Rows) -> Figure:
     """Cost, execution time and delay of a set over the number of jobs."""
-    figure, all_axes = panels(14, 5, _SET_TITLES[kind], 1, len(METRICS))
+    figure, all_axes = panels(14, 5, _WORDS["sets"][kind]["title"], 1, len(METRICS))
     for axes, metric in zip(all_axes, METRICS, strict=True):
-        for policy, look in _LOOKS.items():
+        for policy, look in _WORDS["looks"].items():
             line = _line(rows, FIGURES, kind, policy, metric)
             axes.errorbar(
                 list(map(_n_jobs, line)),
@@ -95,7 +66,7 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
                 halves(line),
                 capsize=2.5,
                 elinewidth=0.9,
-                label=_LABELS.get(policy, policy),
+                label=_WORDS["labels"].get(policy, policy),
                 **{"markersize": 5, **look},
             )
         if metric == "cost":
@@ -105,9 +76,9 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
         axes.minorticks_off()
         axes.set_xlabel("jobs")
-        where = FIGURE_NUMBERS.get((kind, metric))
-        bare_frame(axes, f"{where}: {_TITLE[metric]}" if where else _TITLE[metric], _LABEL[metric])
-        _scale(axes, means(rows_of(rows, FIGURES, metric, kind)), _LINEAR_TO[metric])
+        words, where = _WORDS["metrics"][metric], _WORDS["sets"][kind].get(metric)
+        bare_frame(axes, f"{where}: {words['title']}" if where else words["title"], words["label"])
+        _scale(axes, means(rows_of(rows, FIGURES, metric, kind)), words["linear_to"])
     title = (
         f"mean of {line[0].ours.n} draws, bars: 95 % interval; saved at most: lower bounds of "
         f"{_line(rows, GAPS, kind, MONEY, 'cost')[0].ours.n} of them (cost with no more delay)"
@@ -170,38 +141,29 @@ def _frontiers(rows: Rows) -> Figure:
         line_x, line_y = [*costs, costs[-1]], [*delays, 0.0]
         axes.plot(line_x, line_y, drawstyle="steps-pre", label="least delay for the cost", **_BOUND_LOOK)
         axes.fill_between(line_x, line_y, step="pre", color="#E4E4E4", linewidth=0)
-        for policy, look in _LOOKS.items():
+        for policy, look in _WORDS["looks"].items():
             axes.plot(
                 values[policy, "cost"],
                 values[policy, "delay_h"],
                 linestyle="none",
                 markeredgecolor="white",
-                label=_LABELS.get(policy, policy),
+                label=_WORDS["labels"].get(policy, policy),
                 clip_on=False,
                 zorder=4,
                 markersize=15 if policy == FASTEST else 10,
                 **{name: look[name] for name in ("color", "marker")},
             )
-        bare_frame(axes, f"{kind} jobs", _LABEL["delay_h"])
+        bare_frame(axes, f"{kind} jobs", _WORDS["metrics"]["delay_h"]["label"])
         top = max([*delays, *(values[policy, "delay_h"] for policy in POLICIES)])
         axes.set_xscale("symlog", linthresh=1000.0, linscale=0.5)
         axes.set_xlim(0, most)
         axes.set_xticks([0, *(10**power for power in (3, 4, 5, 6) if 1.5 * 10**power <= most)])
         axes.xaxis.set_major_formatter(_plainly)
-        axes.set_xlabel(_LABEL["cost"])
+        axes.set_xlabel(_WORDS["metrics"]["cost"]["label"])
         _grow(axes, 0.1)
         axes.set_ylim(0, 2 * top or 1.0)
     legend_below(figure, all_axes[0], columns=7)
     return figure
-
-
-_VERDICTS = {"holds": "#4C9F70", "does not hold": "#C8442E", "not decided": "#D9D9D9", "alike": "#FFFFFF"}
-_VERDICT_LABELS = {
-    "holds": "lower than with round robin",
-    "does not hold": "higher",
-    "not decided": "not decided (95 % interval)",
-    "alike": "equal in each draw",
-}
 
 
 def _grid(rows: Rows) -> Figure:
@@ -223,11 +185,11 @@ def _grid(rows: Rows) -> Figure:
             for y, (number, budgets) in enumerate(lines):
                 name = grid_name(Setting(kind, number, processors, budgets))
                 for half, (policy, letter) in enumerate(zip(THEIRS, "AB", strict=True)):
-                    colour = _VERDICTS[verdict[kind, name, policy, f"{metric}_less"]]
+                    colour = _WORDS["verdicts"][verdict[kind, name, policy, f"{metric}_less"]]["color"]
                     corner = (x - 0.45 + 0.45 * half, y - 0.42)
                     axes.add_patch(Rectangle(corner, 0.45, 0.84, facecolor=colour, edgecolor="#777777"))
                     axes.text(corner[0] + 0.225, y, letter, ha="center", va="center", fontsize=7)
-        axes.set_title(f"{kind} jobs, {_TITLE[metric]}", fontsize=10)
+        axes.set_title(f"{kind} jobs, {_WORDS['metrics'][metric]['title']}", fontsize=10)
         axes.set_xlim(-0.6, len(sizes) - 0.4)
         axes.set_ylim(-0.6, len(lines) - 0.4)
         axes.set_xticks(range(len(sizes)), [str(processors) for processors in sizes])
@@ -240,7 +202,7 @@ def _grid(rows: Rows) -> Figure:
     for axes in all_axes[:: len(METRICS)]:
         axes.set_ylabel("jobs, budget for a\nprocessor-minute (units)")
     handles = [
-        Patch(facecolor=colour, edgecolor="#777777", label=_VERDICT_LABELS[name]) for name, colour in _VERDICTS.items()
+        Patch(facecolor=of["color"], edgecolor="#777777", label=of["label"]) for of in _WORDS["verdicts"].values()
     ]
     legend_below(figure, handles, columns=4, size=9)
     return figure
@@ -253,14 +215,6 @@ def _verdict(row: ComparisonRow) -> Comparison:
     return is_below(row.ours)
 
 
-_TREE_LINES = {
-    "messages": ("messages of a placement: 2 (nodes - 1)", "#2F6DB5", "o"),
-    "busiest": ("... of the busiest agent", "#E08A1E", "s"),
-    "path": ("answers handled one after another", "#4C9F70", "^"),
-    "mn": ("mn: levels x most children", "#777777", "x"),
-}
-
-
 def _trees(rows: Rows) -> Figure:
     """Messages over the number of children, for each number of resources."""
     names = list(dict.fromkeys(row.job for row in rows if row.table == TREES))
@@ -268,9 +222,8 @@ def _trees(rows: Rows) -> Figure:
     figure, all_axes = panels(11, 4.6, title, 1, len(names), sharey=True)
     for axes, name in zip(all_axes, names, strict=True):
         children, depths = (means(rows_of(rows, TREES, quantity, name)) for quantity in ("children", "depth"))
-        for quantity, (label, colour, marker) in _TREE_LINES.items():
-            look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": ":" if quantity == "mn" else "-"}
-            axes.plot(children, means(rows_of(rows, TREES, quantity, name)), markersize=6, label=label, **look)
+        for quantity, look in _WORDS["trees"].items():
+            axes.plot(children, means(rows_of(rows, TREES, quantity, name)), markersize=6, **look)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xticks(children, [f"{n:.0f}\n(m = {m:.0f})" for n, m in zip(children, depths, strict=True)])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...data_files import read_toml
 from ...paper_pictures import (
     DIAMOND,
     ERROR,
@@ -46,11 +48,11 @@ class _Panel(NamedTuple):
     printed: bool = True
 
 
-def _charts(width_in: float, height_in: float, title: str, printed: str, *shown: _Panel) -> Picture:
+def _charts(size_in: tuple[float, float], title: str, printed: str, shown: Sequence[_Panel]) -> Picture:
     """Make a picture of panels of bars."""
 
     def picture(rows: Rows) -> Figure:
-        figure, all_axes = panels(width_in, height_in, title, 1, len(shown))
+        figure, all_axes = panels(*size_in, title, 1, len(shown))
         for axes, panel in zip(all_axes, shown, strict=True):
             found = rows_of(rows, panel.table, panel.quantity)
             found = found if panel.printed else [replace(row, printed=None) for row in found]
@@ -168,43 +170,9 @@ def _sampling(rows: Rows) -> Figure:
     return figure
 
 
-_LATE = "tasks that finish after the deadline of their job, of 450"
-_VIOLATION = "cost of a task in time, times the late tasks (eq. 7 and 8)"
-
-PICTURES: Pictures = {
-    "thai-fig-2-cost-and-late-tasks": _charts(
-        11,
-        4.6,
-        "Table 3 and Fig. 2: cost and late tasks",
-        "printed (mean of 5 runs)",
-        _Panel("Table 3", "cost_usd", 2, "total cost", "cost ($)"),
-        _Panel("Table 3", "late_tasks", 1, _LATE, "late tasks, logarithmic", log=True),
-    ),
-    "thai-fig-3-violation-cost": _charts(
-        9,
-        4.8,
-        "Fig. 3: violation cost",
-        "eq. 7 and 8 on the printed Table 3",
-        _Panel("Table 3", "violation_cost_usd", 3, _VIOLATION, "violation cost ($), logarithmic", log=True),
-    ),
-    "thai-fig-4-blocks": _blocks,
-    "thai-fig-5-mis-utilisation": _charts(
-        11,
-        4.6,
-        "Fig. 5: mis-utilisation (the printed numbers are lost)",
-        "",
-        _Panel(
-            "Fig. 5",
-            "idle_s",
-            0,
-            "over-utilisation: VMs are ready and run no task",
-            "idle time of all VMs (s)",
-            printed=False,
-        ),
-        _Panel(
-            "Fig. 5", "late_s", 0, "under-utilisation: tasks are late", "lateness of all tasks (s), logarithmic", True
-        ),
-    ),
-    "thai-sampling": _sampling,
+_BARS: Pictures = {
+    name: _charts(of["size_in"], of["title"], of["printed"], [_Panel(**panel) for panel in of["panels"]])
+    for name, of in read_toml(__package__, "pictures.toml").items()
 }
+PICTURES: Pictures = dict(sorted({**_BARS, "thai-fig-4-blocks": _blocks, "thai-sampling": _sampling}.items()))
 """Figs 2 to 5, and the sweep of the sampling phase."""
