@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -314,22 +315,17 @@ def a2ha_runs(long_cases: Mapping[int, int], options: A2haOptions, on_runs: OnRu
     twice = {job: replays(streams[job], generous, f"{job}, twice the budget")[TWICE] for job in SHORT_JOBS}
     cases, others = _long_settings(long_cases, options)
     # Table 2 counts no time to boot, so the same cases are replayed with hosts that are ready at once.
-    at_once = long.model_copy(update={"creation_overhead_s": 0})
+    ready = long.model_copy(update={"creation_overhead_s": 0})
     start = {
         (AT_THE_START, initial): partial(AtTheStart, AT_THE_START, 0, hosts) for initial, hosts in long_cases.items()
     }
     ends_only = {_NEVER_S: heuristic(STYLES[options.style], period_s=_NEVER_S)}
-    lines = {
-        (job, is_ready): tuple(
-            _lines(sampled, 0 if is_ready else options.boot_s) for sampled in draws(stream, options.seeds)
-        )
-        for job, stream in streams.items()
-        for is_ready in (False, True)
-    }
+    both = product(streams, (False, True))
+    lines = {(job, at_once): _lines(streams[job], options, at_once=at_once) for job, at_once in both}
     found = A2haRuns(
         sweep,
         replays(long, cases | others, LONG_JOB),
-        replays(at_once, cases | start, "long, hosts ready at once"),
+        replays(ready, cases | start, "long, hosts ready at once"),
         lines,
         twice=twice,
         orders=tuple(order_of(sampled) for sampled in draws(streams["image"], options.seeds)),
@@ -425,9 +421,11 @@ def lines_of(serial: HostLine, alone: HostLine) -> dict[str, Values]:
     return lines
 
 
-def _lines(sampled: SampledJobs, boot_s: int) -> dict[str, Values]:
-    seconds, unit_s = run_times_s(sampled), sampled.stream.block_s
-    return lines_of(serial_line(seconds, unit_s, boot_s), one_host_per_task_line(seconds, unit_s, boot_s))
+def _lines(stream: Stream, options: A2haOptions, *, at_once: bool) -> tuple[dict[str, Values], ...]:
+    found, unit_s, boot_s = [], stream.block_s, 0 if at_once else stream.creation_overhead_s
+    for seconds in map(run_times_s, draws(stream, options.seeds)):
+        found.append(lines_of(serial_line(seconds, unit_s, boot_s), one_host_per_task_line(seconds, unit_s, boot_s)))
+    return tuple(found)
 
 
 def _fastest(sampled: SampledJobs) -> tuple[int, int]:
