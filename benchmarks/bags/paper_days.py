@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 from pydantic import Field
 
@@ -97,7 +97,8 @@ class Environment(Record):
 EnvironmentName: TypeAlias = Literal["printed", "3 VMs, 30 %", "env.json"]
 
 ENVIRONMENTS: Mapping[EnvironmentName, Environment] = {
-    name: Environment.model_validate(given) for name, given in read_toml(__package__, "environments.toml").items()
+    name: Environment.model_validate(read_toml(__package__, "environments.toml")[name])
+    for name in get_args(EnvironmentName)
 }
 
 
