@@ -19,7 +19,6 @@ from spotbag.core.text_files import write_text
 from spotbag.core.text_tables import Column, Table
 
 from .claims import ABOUT, UNCOUNTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
-from .data_files import read_toml
 from .paper import Paper, PaperOptions, Results, Setting, by_environment, column, compare
 from .paper_pictures import prepare_pictures, write_pictures
 from .paper_result import PublishedComparisonResult
@@ -112,7 +111,6 @@ def _values(page: Page, results: Results) -> dict[str, Any]:
         "table": table,
         "mean": mean,
         "columns": columns,
-        "statements": read_toml(page.paper.package, "statements.toml"),
         "by_environment": environments,
         "environments": markdown_table(Table(headings, beside)),
         "verdicts": verdicts_in_words(result.claims),

@@ -11,7 +11,7 @@ from ...data_files import read_changes, read_notes
 from ...paper import Paper, Setting, changed, read_columns
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import PaperTables, Quantities, measured
-from .claims import uniform_progress_claims, uniform_progress_findings
+from .claims import SAID, uniform_progress_claims, uniform_progress_findings
 from .runs import (
     FIGURES,
     GREEDY,
@@ -115,6 +115,7 @@ PAPER: Paper[UniformProgressOptions, UniformProgressRuns] = Paper(
     notes=_notes,
     findings=uniform_progress_findings,
     tables=PaperTables.read(__package__),
+    facts=lambda results: {"statements": SAID.texts},
     columns=read_columns(__package__),
     settings=_settings,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from ...data_files import read_changes, read_notes
 from ...paper import Change, Paper, Setting, changed, read_columns
 from ...paper_tables import PaperTables
-from .claims import thai_claims, thai_findings
+from .claims import SAID, thai_claims, thai_findings
 from .pictures import PICTURES
 from .printed import ThaiFigures, thai_figures
 from .runs import ThaiRuns, cost_usd, late_tasks, n_thai_runs, thai_runs
@@ -117,7 +117,7 @@ PAPER: Paper[ThaiOptions, ThaiRuns] = Paper(
     notes=thai_notes,
     findings=thai_findings,
     tables=PaperTables.read(__package__),
-    facts=lambda results: {"figures": thai_figures()},
+    facts=lambda results: {"figures": thai_figures(), "statements": SAID.texts},
     columns=read_columns(__package__),
     settings=_settings,
     pictures=PICTURES,
