@@ -171,6 +171,7 @@ def together(label: str, cases: Sequence[Case], ours: str = "") -> Case:
 
 def _case(label: str, found: Found, digits: int, unit: str, low: float | None, high: float | None) -> Case:
     ours = estimate_of(found)
+    # Above is a test of the number, below one of the mirrored number; near a value is both.
     tests = ([] if low is None else [(is_above(ours, low), ours, low)]) + (
         [] if high is None else [(is_below(ours, high), _mirrored(ours), -high)]
     )
@@ -188,6 +189,7 @@ def _p_below(estimate: Estimate, limit: float) -> float:
     if not estimate.half_width:
         return 0.0 if estimate.mean <= limit else 1.0
     degrees = estimate.n - 1
+    # Intervals are those of Student's t: half of one gives the standard error back.
     error = estimate.half_width / stdtrit(degrees, (1 + CONFIDENCE) / 2)
     return float(stdtr(degrees, (estimate.mean - limit) / error))
 
@@ -247,6 +249,7 @@ def majority(cases: Sequence[Case]) -> Verdict:
     counts = Counter(case.verdict for case in cases)
     if 2 * counts["holds"] > len(cases):
         return "holds"
+    # Against it only if those that are left open could not make it a majority either.
     return "does not hold" if 2 * (len(cases) - counts["does not hold"]) <= len(cases) else "not decided"
 
 

@@ -200,6 +200,7 @@ class Paper(Generic[Options, Runs]):
     def replays(self, options: Options) -> list[Setting[Options]]:
         """Return the settings to replay for the table of sensitivity, the page's own assumptions first."""
         settings = list(self.settings(options))
+        # With as few runs as a setting, chance leaves as much undecided: what differs then is the assumption's doing.
         runs = dict.fromkeys([options.runs, *(setting.options.runs for setting in settings)])
         return [Setting("", f"{n} runs", replace(options, runs=n)) for n in runs] + settings
 

@@ -112,6 +112,7 @@ class PaperTable:
             if row.table == self.name:
                 found.setdefault(tuple(lead.text(row) for lead in self.leads), []).append(row)
         for leads, entries in found.items():
+            # A column that names no policy has the row of whichever the line is of.
             known = {(policy, row.quantity): row for row in entries for policy in ("", row.policy)}
             yield Line(leads, entries[0].job, [known.get((column.policy, column.quantity)) for column in self.columns])
 

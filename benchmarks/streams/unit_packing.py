@@ -163,6 +163,7 @@ def _fullest(tasks: Sequence[tuple[int, int]], room_s: int) -> list[int]:
     """Tasks (run time, number), longest first, whose run times come closest to a room without exceeding it."""
     start = bisect.bisect_left(tasks, -room_s, key=lambda entry: -entry[0])
     fitting = tasks[start:]
+    # Seconds that can be filled are bits of a whole number: with one more task, they are shifted by its run time.
     within = (1 << (room_s + 1)) - 1
     reached = [1]  # bit s of entry i: seconds s can be filled with the first i tasks
     for time, _ in fitting:

@@ -342,6 +342,7 @@ def _days(job: str, options: BurstHadsOptions, numbers: range) -> Iterator[_Day]
         for name, scenario in scenarios.items():
             timeline = scenario.day(greedy.instance, options.seed, number)
             burst, trace = trace_day(searched, burst_policy, timeline, day=number)
+            # Few days of HADS are late: only these are gone through again with a record, which says why.
             hads = replay_day(greedy, hads_policy, timeline)
             at_full_speed = sum(event["event"] == "migrate" and event.get("mode") == "burst" for event in trace.events)
             cause = None if hads.meets_deadline else cause_of_day(trace_day(greedy, hads_policy, timeline)[1])

@@ -91,6 +91,7 @@ def _cells(
 ) -> Cells:
     last = options.seed + draws
     seeds = [range(first, min(first + _DRAWS_A_BATCH, last)) for first in range(options.seed, last, _DRAWS_A_BATCH)]
+    # All settings go to the processes together, so that none of these waits for the last draw of a setting.
     batches = [(setting, batch) for setting in settings for batch in seeds]
     found: dict[Setting, list[list[Values]]] = {setting: [] for setting in settings}
     for (setting, batch), rows in zip(batches, each(partial(_batch, policies), batches, options.workers), strict=True):

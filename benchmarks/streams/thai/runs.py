@@ -66,6 +66,7 @@ class Approach(Sample[StreamOutcome]):
         if value is None:
             return None
         in_time = n_tasks - late.value
+        # A function of two means: what a run adds to them, times the derivatives, is what it adds to the function.
         by_cost, by_late = late.value / in_time, cost.value * n_tasks / in_time**2
         pairs = zip(cost.influence, late.influence, strict=True)
         return Statistic(value, tuple(by_cost * dollars + by_late * tasks for dollars, tasks in pairs))
