@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from spotbag.core.json_documents import format_json
 from spotbag.core.statistics import Estimate
 
-from .claims import Claim, Found, Verdict, estimate_of
+from .claims import Claim, Found, estimate_of
 
 PUBLISHED_COMPARISON_FORMAT = "spotbag.published-comparison/1"
 RESULT_ENDINGS = (".csv", ".json")
@@ -125,11 +125,6 @@ class PublishedComparisonResult:
         mean = self.row(table, quantity, job, scenario, policy).ours.mean
         assert mean is not None, (table, quantity, job, scenario, policy)
         return mean
-
-    def verdict(self, beginning: str) -> Verdict:
-        """Return the verdict on the statement that begins so, of which there is one."""
-        [claim] = [claim for claim in (*self.claims, *self.findings) if claim.statement.startswith(beginning)]
-        return claim.verdict
 
     def to_dict(self) -> dict[str, Any]:
         """Result as a JSON object."""
