@@ -16,7 +16,8 @@ from ..traces.files import check_records
 from ..traces.trace import Trace
 from .bags.execution import ExecutionAudit
 from .bags.replay import PlanAudit
-from .facts import RULES, AuditReport, Finding, InstanceFacts
+from .facts import InstanceFacts
+from .findings import RULES, AuditReport, Finding
 from .given import Given, compare
 from .platforms.facts import PlatformFacts
 from .platforms.replay import PlatformAudit

@@ -8,31 +8,36 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from .facts import Finding
+from .findings import Finding
 
 _RELATIVE_TOLERANCE = 1e-9
 
-_COUNTED = {"finished": "tasks", "late_tasks": "tasks", "on_demand_started": "VMs"}
-"""Figures that are counts, and what they count."""
-
-_COUNTED_IN_BAGS = {
+_OF_BOTH = {"finished": "tasks", "late_tasks": "tasks", "on_demand_started": "VMs"}
+_OF_BAGS = {
     "finished": "tasks",
     "late_tasks": "tasks",
-    "hibernations": "events",
-    "resumes": "events",
-    "stops": "events",
-    "restarts": "events",
-    "reclaims": "events",
-    "preemptions": "events",
+    **dict.fromkeys(("hibernations", "resumes", "stops", "restarts", "reclaims", "preemptions"), "events"),
     "on_demand_started": "VMs",
-    "steal_attempts": "attempts",
-    "steals": "attempts",
+    **dict.fromkeys(("steal_attempts", "steals"), "attempts"),
     "tasks_stolen": "tasks",
     "checkpoints": "checkpoints",
     "recoveries": "tasks",
 }
-_COUNTED_IN_STREAMS = {"late_s": "s", "idle_s": "s", "suspensions": "tasks", "returns": "tasks"}
-"""Units of the figures that only streams count."""
+_OF_STREAMS = {"late_s": "s", "idle_s": "s", "suspensions": "tasks", "returns": "tasks"}
+"""Counted figures that both have, those of bags, and those that only streams have, with their units."""
+
+_OF_EVENTS = {
+    "hibernations": "hibernate",
+    "resumes": "resume",
+    "stops": "stop",
+    "restarts": "restart",
+    "reclaims": "reclaim",
+    "steal_attempts": "steal-attempt",
+    "tasks_stolen": "steal",
+    "suspensions": "suspend",
+    "returns": "return",
+}
+"""Figures that count events of a kind."""
 
 
 @dataclass(slots=True)
@@ -44,38 +49,17 @@ class Figures:
     last_finish_s: int = 0
     late_tasks: int = 0
     late_weight: Fraction = Fraction(0)
-    interruptions: Counter[str] = field(default_factory=Counter)
-    resumes: int = 0
-    restarts: int = 0
+    events: Counter[str] = field(default_factory=Counter)
     preemptions: int = 0
     on_demand_started: int = 0
     migrations: Counter[str] = field(default_factory=Counter)
-    steal_attempts: int = 0
     steals: int = 0
-    tasks_stolen: int = 0
     checkpoints: int = 0
     recoveries: int = 0
     cpu_time_saved_s: Fraction = Fraction(0)
     late_s: int = 0
     idle_s: int = 0
     blocks: Counter[str] = field(default_factory=Counter)
-    suspensions: int = 0
-    returns: int = 0
-
-    @property
-    def hibernations(self) -> int:
-        """Number of hibernations of VMs."""
-        return self.interruptions["hibernate"]
-
-    @property
-    def stops(self) -> int:
-        """Number of stops of VMs."""
-        return self.interruptions["stop"]
-
-    @property
-    def reclaims(self) -> int:
-        """Number of VMs that the cloud terminated."""
-        return self.interruptions["reclaim"]
 
 
 def figure_findings(
@@ -96,44 +80,45 @@ def figure_findings(
     of_stream : bool
         Whether the replay is one of a stream, not of a bag; they have figures of their own.
     """
-    for name, unit in (_COUNTED if of_stream else _COUNTED_IN_BAGS).items():
-        yield from _off(name, end.get(name, 0), getattr(figures, name), unit)
+    yield from _counts_off(_OF_BOTH if of_stream else _OF_BAGS, figures, end)
     if not of_stream:
         for kind in ("idle", "busy", "new"):
-            yield from _off(f"migrations.{kind}", end["migrations"][kind], figures.migrations[kind], "tasks")
+            yield from figure_off(f"migrations.{kind}", end["migrations"][kind], figures.migrations[kind], "tasks")
     makespan = figures.last_finish_s if figures.finished == figures.n_tasks else None
     if makespan is None or end["makespan_s"] is None:
         if makespan != end["makespan_s"]:
             left = figures.n_tasks - figures.finished
             message = f"the end says makespan_s {end['makespan_s']}; it is {makespan}, {left} tasks are unfinished"
-            yield Finding("figures", "", max(left, 1), "tasks", message)
+            yield Finding.of("figures", "", message, max(left, 1), "tasks")
     else:
-        yield from _off("makespan_s", end["makespan_s"], makespan, "s")
-    yield from _off("t", end["t"], last_s, "s")
+        yield from figure_off("makespan_s", end["makespan_s"], makespan, "s")
+    yield from figure_off("t", end["t"], last_s, "s")
     yield from amount_off("cost_usd", end["cost_usd"], cost_usd, "USD")
     if of_stream:
-        yield from _stream_findings(figures, end)
+        yield from _counts_off(_OF_STREAMS, figures, end)
+        for vm_type in sorted(end["blocks"].keys() | figures.blocks.keys()):
+            yield from figure_off(f"blocks.{vm_type}", end["blocks"].get(vm_type, 0), figures.blocks[vm_type], "blocks")
     else:
         weight = end["late_tasks"] if end.get("late_weight") is None else end["late_weight"]
         yield from amount_off("late_weight", weight, float(figures.late_weight), "")
         yield from amount_off("cpu_time_saved_s", end["cpu_time_saved_s"], float(figures.cpu_time_saved_s), "s")
 
 
-def _stream_findings(figures: Figures, end: Mapping[str, Any]) -> Iterator[Finding]:
-    """Compare the figures that streams have, and bags have not."""
-    for name, unit in _COUNTED_IN_STREAMS.items():
-        yield from _off(name, end[name], getattr(figures, name), unit)
-    for vm_type in sorted(end["blocks"].keys() | figures.blocks.keys()):
-        yield from _off(f"blocks.{vm_type}", end["blocks"].get(vm_type, 0), figures.blocks[vm_type], "blocks")
+def _counts_off(units: Mapping[str, str], figures: Figures, end: Mapping[str, Any]) -> Iterator[Finding]:
+    """Compare figures that are counts."""
+    for name, unit in units.items():
+        found = figures.events[_OF_EVENTS[name]] if name in _OF_EVENTS else getattr(figures, name)
+        yield from figure_off(name, end.get(name, 0), found, unit)
 
 
 def amount_off(name: str, stated: float, found: float, unit: str) -> Iterator[Finding]:
     """Compare an amount that is stated with what it is, but for the noise of sums."""
     if abs(stated - found) > _RELATIVE_TOLERANCE * abs(found):
-        yield from _off(name, stated, found, unit)
+        yield from figure_off(name, stated, found, unit)
 
 
-def _off(name: str, stated: float, found: float, unit: str) -> Iterator[Finding]:
+def figure_off(name: str, stated: float, found: float | Fraction, unit: str) -> Iterator[Finding]:
+    """Compare a figure that is stated with what it is."""
     if stated != found:
         message = f"the end says {name} {float(stated):.12g}; the events come to {float(found):.12g}"
-        yield Finding("figures", "", float(abs(stated - found)), unit, message)
+        yield Finding.of("figures", "", message, float(abs(stated - found)), unit)

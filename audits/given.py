@@ -14,7 +14,7 @@ from ..instances.platforms.platform import Platform
 from ..instances.streams.draws import draw_jobs
 from ..instances.streams.stream import Stream
 from ..traces.trace import Trace, document_sha256
-from .facts import Finding
+from .findings import Finding
 
 Given: TypeAlias = Instance | Stream | Platform
 

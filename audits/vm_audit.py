@@ -6,20 +6,19 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar
 
 from ..core.quantities import plain
 from ..core.wording import counted
 from ..traces.trace import Trace
-from .facts import RULES, AuditReport, Finding, InstanceFacts, QuotaRule, Share, Work, exact
+from .facts import InstanceFacts, QuotaRule, Share, Work, exact
 from .figures import Figures, figure_findings
+from .findings import AuditReport, Event, Findings
 from .vm_books import RANKS, RunBook, VmBook
 
 _CREDIT_TOLERANCE = Fraction(1, 10**6)
 _SAVED_TOLERANCE = Fraction(1, 10**9)
 _FULL_SPEED = Fraction(1)
-
-Event: TypeAlias = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -35,7 +34,7 @@ class TaskBook:
     moved_late: bool = False
 
 
-class Audit(ABC):
+class Audit(Findings, ABC):
     """An audit of a replay, from its events alone.
 
     Parameters
@@ -50,11 +49,10 @@ class Audit(ABC):
     """Kinds of events that are decisions of a policy, which it takes only when something happens."""
 
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
+        super().__init__()
         self.trace = trace
         self.facts = facts
         self.run = trace.run
-        self.findings: list[Finding] = []
-        self.notes: list[str] = []
         self.vms: dict[str, VmBook] = {}
         self.tasks = {name: TaskBook() for name in facts.tasks}
         self.figures = Figures(n_tasks=len(self.tasks))
@@ -79,10 +77,6 @@ class Audit(ABC):
         makespan = None if unfinished else plain(figures.last_finish_s)
         return AuditReport(tuple(self.findings), float(cost), makespan, tuple(self.notes), vm_costs)
 
-    def _find(self, rule: str, where: str, amount: float | Fraction, unit: str, message: str) -> None:
-        assert rule in RULES
-        self.findings.append(Finding(rule, where, float(amount), unit, message))
-
     # ---------------------------------------------------- what each kind says
 
     @abstractmethod
@@ -105,17 +99,17 @@ class Audit(ABC):
     def _note_lateness(self) -> None:
         """Note which tasks are late."""
 
-    def _note_more(self) -> None:  # noqa: B027
+    def _note_more(self) -> None:
         """Add notes of the kind of audit."""
 
-    def _moment_ends(self, next_s: int) -> None:  # noqa: B027
+    def _moment_ends(self, next_s: int) -> None:
         """Look at the events of a moment, before the next one at ``next_s``, or the end."""
 
     def _last_s(self) -> int:
         """End of the replay."""
         return self.now_s
 
-    def _close(self, vm: VmBook) -> None:  # noqa: B027
+    def _close(self, vm: VmBook) -> None:
         """Look at a VM at the end."""
 
     # ------------------------------------------------------------------ events
@@ -123,18 +117,15 @@ class Audit(ABC):
     def _event(self, event: Event) -> None:
         kind, now = event["event"], event["t"]
         if now < self.now_s:
-            early = self.now_s - now
-            self._find(
-                "order", "", early, "s", f"{described(event)} is recorded after what happens at {plain(self.now_s)} s"
-            )
+            message = f"{self._described(event)} is recorded after what happens at {plain(self.now_s)} s"
+            self._find("order", "", message, self.now_s - now)
         elif now > self.now_s:
             self._moment_ends(now)
             self.now_s, self.rank = now, -1
         figures = self.figures
         if figures.finished == figures.n_tasks and (kind != "terminate" or now > figures.last_finish_s):
             late = max(now - figures.last_finish_s, 1)
-            message = f"{described(event)}, after the last task has ended at {plain(figures.last_finish_s)} s"
-            self._find("bill", event.get("vm", ""), late, "s", message)
+            self._find("bill", event, f", after the last task has ended at {plain(figures.last_finish_s)} s", late)
         if kind in self.decisions and self.rank < 0:
             self._check_cause(event)
         self._handle(event)
@@ -153,8 +144,7 @@ class Audit(ABC):
             return
         if rank < self.rank:
             before = next(name for name, other in RANKS.items() if other == self.rank)
-            message = f"{described(event)} stands after a {before} of the same moment"
-            self._find("order", where, 1, "events", message)
+            self._find("order", where, f"{self._described(event)} stands after a {before} of the same moment")
         self.rank = max(self.rank, rank)
 
     def _check_cause(self, event: Event) -> None:
@@ -166,37 +156,30 @@ class Audit(ABC):
         at_first = kind == "launch" and self._launched_at_first(event)
         gives_up = kind == "terminate" and now == end["t"] and self._may_give_up(now)
         if not (at_first or gives_up or now < self.now_s):
-            message = f"{described(event)}: nothing happens then that led to it"
-            self._find("order", event.get("vm", ""), 1, "events", message)
+            self._find("order", event, ": nothing happens then that led to it")
 
     def _vm(self, event: Event, name: str, gone: bool = False) -> VmBook | None:
         """Find the book of an existing VM; with ``gone`` also if the cloud has terminated it."""
         vm = self.vms.get(name)
         if vm is None:
-            self._find("vm", name, 1, "VMs", f"{described(event)}: no VM {name!r} has been launched")
+            self._find("vm", name, f"{self._described(event)}: no VM {name!r} has been launched")
         elif vm.state == "terminated" and not (gone and vm.reclaimed):
-            self._find(
-                "state",
-                name,
-                1,
-                "events",
-                f"{described(event)}: {name} was terminated at {plain(vm.terminated_s or 0)} s",
-            )
+            message = f"{self._described(event)}: {name} was terminated at {plain(vm.terminated_s or 0)} s"
+            self._find("state", name, message)
             return None
         return vm
 
     def _in_state(self, event: Event, vm: VmBook, *states: str) -> bool:
         if vm.state in states:
             return True
-        self._find("state", vm.name, 1, "events", f"{described(event)}: {vm.name} is {vm.state}")
+        self._find("state", event, f": {vm.name} is {vm.state}")
         return False
 
     def _runs_already(self, event: Event, book: TaskBook) -> bool:
         """True, with a finding, if a task that starts is on a core already."""
         if book.running_on is None:
             return False
-        message = f"{described(event)}: it is on a core of {book.running_on} already"
-        self._find("task-once", event["task"], 1, "tasks", message)
+        self._find("task-once", event, f": it is on a core of {book.running_on} already")
         return True
 
     # --------------------------------------------------------------------- VMs
@@ -206,13 +189,13 @@ class Audit(ABC):
         name, market = event["vm"], event["market"]
         vm_type = self.facts.types.get(event["type"])
         if name in self.vms:
-            self._find("vm", name, 1, "VMs", f"{described(event)}: there is a VM of this name already")
+            self._find("vm", event, ": there is a VM of this name already")
             return None
         if vm_type is None:
-            self._find("vm", name, 1, "VMs", f"{described(event)}: unknown type {event['type']!r}")
+            self._find("vm", event, f": unknown type {event['type']!r}")
             return None
         if market not in vm_type.limits:
-            self._find("vm", name, 1, "VMs", f"{described(event)}: no {market} offer for {vm_type.name}")
+            self._find("vm", event, f": no {market} offer for {vm_type.name}")
         vm = self.vms[name] = VmBook(name, vm_type, market, event["t"])
         return vm
 
@@ -227,17 +210,17 @@ class Audit(ABC):
         limit = vm.type.limits.get(market)
         if limit is not None and self.living[name, market] > limit:
             over = self.living[name, market] - limit
-            message = f"{described(event)}: {over + limit} {name} {market} VMs, {over} over the limit of {limit}"
+            message = f"{self._described(event)}: {over + limit} {name} {market} VMs, {over} over the limit of {limit}"
             self._over_limit(vm.name, over, message)
         for quota in self.facts.quotas:
             over = self._weight(quota) - quota.most
             if over > 0 and quota.counts(name, vm.type.whole.vcpus, market):
                 what = f"{over + quota.most} {quota.name} {quota.unit}"
-                message = f"{described(event)}: {what}, {over} over the limit of {quota.most}"
+                message = f"{self._described(event)}: {what}, {over} over the limit of {quota.most}"
                 self._over_limit(vm.name, over, message)
         if market not in self.facts.markets:
             if strict:
-                message = f"{described(event)}: the instance does not allow the {market} market"
+                message = f"{self._described(event)}: the instance does not allow the {market} market"
                 self._over_limit(vm.name, 1, message)
             elif market not in self.markets_noted:
                 self.markets_noted.add(market)
@@ -252,7 +235,7 @@ class Audit(ABC):
 
     def _over_limit(self, vm: str, over: int, message: str) -> None:
         """Report that there are more VMs than allowed."""
-        self._find("limit", vm, over, "VMs", message)
+        self._find("limit", vm, message, over, "VMs")
 
     def _check_ready(self, event: Event, vm: VmBook) -> bool:
         """A VM that is launching is ready when its boot is over."""
@@ -260,10 +243,7 @@ class Audit(ABC):
         if not self._in_state(event, vm, "launching"):
             return False
         off = now - vm.launched_s - self.facts.boot_s
-        if off:
-            when = "late" if off > 0 else "early"
-            message = f"{described(event)}, {plain(abs(off))} s too {when}: launched at {plain(vm.launched_s)} s"
-            self._find("ready", vm.name, abs(off), "s", message)
+        self._check_time("ready", event, off, f": launched at {plain(vm.launched_s)} s")
         return True
 
     def _end_vm(self, event: Event, vm: VmBook) -> None:
@@ -271,12 +251,11 @@ class Audit(ABC):
         now = event["t"]
         due = vm.launched_s + self.facts.boot_s
         if vm.state == "launching" and now > due:
-            message = f"{described(event)}: it has never been ready, which was due at {plain(due)} s"
-            self._find("ready", vm.name, now - due, "s", message)
+            self._find("ready", event, f": it has never been ready, which was due at {plain(due)} s", now - due)
         if vm.state == "up":
             for task in vm.runs:
                 left = vm.runs[task].due_uptime_s - vm.uptime_s(now)
-                self._find("state", task, max(left, 1), "s", f"{described(event)} while task {task!r} runs there")
+                self._find("state", task, f"{self._described(event)} while task {task!r} runs there", max(left, 1))
         self._no_longer_counts(vm)
         vm.terminate(now)
 
@@ -286,13 +265,23 @@ class Audit(ABC):
 
     # ------------------------------------------------------------------- tasks
 
+    def _follow(self, event: Event, vm: VmBook) -> None:
+        """Have the method for its kind follow an event of a VM, and of a task if it is of one that can be."""
+        kind = event["event"]
+        self.figures.events[kind] += 1
+        follow = getattr(self, f"_{kind.replace('-', '_')}")
+        if "task" not in event:
+            follow(event, vm)
+        elif (book := self._task(event)) is not None:
+            follow(event, vm, book)
+
     def _task(self, event: Event) -> TaskBook | None:
         name = event["task"]
         book = self.tasks.get(name)
         if book is None:
-            self._find("task-once", name, 1, "tasks", f"{described(event)}: task {name!r} is not in the instance")
+            self._find("task-once", event, f": task {name!r} is not in the instance")
         elif book.finished:
-            self._find("task-once", name, 1, "tasks", f"{described(event)}: task {name!r} has finished before")
+            self._find("task-once", event, f": task {name!r} has finished before")
             return None
         return book
 
@@ -300,12 +289,11 @@ class Audit(ABC):
         """Put a task on a core, for the work that is left of it; None if it cannot run there."""
         name, stated, now = event["task"], event["duration_s"], event["t"]
         if work is None:
-            message = f"{described(event)}: task {name!r} cannot run on {vm.type.name}"
-            self._find("placement", name, 1, "tasks", message)
+            self._find("placement", event, f": task {name!r} cannot run on {vm.type.name}")
             work = Work(Fraction(stated), 0, stated, _FULL_SPEED)
         elif stated != work.duration_s:
-            message = f"{described(event)} for {plain(stated)} s, it takes {plain(work.duration_s)} s there"
-            self._find("run-time", name, abs(stated - work.duration_s), "s", message)
+            message = f" for {plain(stated)} s, it takes {plain(work.duration_s)} s there"
+            self._find("run-time", event, message, abs(stated - work.duration_s))
         need = self.facts.need(name)
         burst = vm.type.credits is not None and event.get("mode") != "baseline"
         vm.begin(RunBook(name, event["core"], vm.uptime_s(now), work, burst, need), now)
@@ -319,30 +307,27 @@ class Audit(ABC):
         used = sum((run.need for run in vm.runs.values() if run.due_uptime_s > uptime), Share())
         for need, size, unit in used.beyond(vm.type.size):
             over = need - size
-            message = f"{described(event)}: {vm.name} needs {need:.3f} {unit}, {over:.3f} {unit} over its {size:.3f}"
-            self._find("memory", vm.name, over, unit, f"{message} {unit}")
+            message = (
+                f"{self._described(event)}: {vm.name} needs {need:.3f} {unit}, {over:.3f} {unit} over its {size:.3f}"
+            )
+            self._find("memory", vm.name, f"{message} {unit}", over, unit)
 
     def _check_core(self, event: Event, vm: VmBook, n_cores: int) -> None:
         core = event["core"]
         if core >= n_cores:
             over = core - n_cores + 1
-            message = f"{described(event)} on core {core}; {vm.name} has cores 0 to {n_cores - 1}"
-            self._find("placement", event["task"], over, "cores", message)
+            self._find("placement", event, f" on core {core}; {vm.name} has cores 0 to {n_cores - 1}", over, "cores")
         other = vm.cores.get(core)
         if other is not None:
             left = max(vm.runs[other].due_uptime_s - vm.uptime_s(event["t"]), 1)
-            message = (
-                f"{described(event)} on core {core} of {vm.name}, which task {other!r} has for {plain(left)} s more"
-            )
-            self._find("core", vm.name, left, "s", message)
+            message = f" on core {core} of {vm.name}, which task {other!r} has for {plain(left)} s more"
+            self._find("core", event, message, left)
 
     def _check_mode(self, event: Event, vm: VmBook, task: str, mode: str | None) -> None:
         if mode is None and vm.type.credits is not None:
-            self._find("placement", task, 1, "tasks", f"{described(event)} in no mode; {vm.type.name} is burstable")
+            self._find("placement", event, f" in no mode; {vm.type.name} is burstable")
         elif mode is not None and vm.type.credits is None:
-            self._find(
-                "placement", task, 1, "tasks", f"{described(event)} in {mode} mode; {vm.type.name} is not burstable"
-            )
+            self._find("placement", event, f" in {mode} mode; {vm.type.name} is not burstable")
 
     def _check_saved(self, event: Event, book: TaskBook) -> None:
         if not (event.get("saved") or book.saved):
@@ -351,24 +336,22 @@ class Audit(ABC):
         off = abs(stated - book.saved)
         if off > _SAVED_TOLERANCE:
             name = event["task"]
-            message = (
-                f"{described(event)} with {float(stated):.9g} of task {name!r} saved; it is {float(book.saved):.9g}"
-            )
-            self._find("saved", name, off, "of the task", message)
+            message = f" with {float(stated):.9g} of task {name!r} saved; it is {float(book.saved):.9g}"
+            self._find("saved", event, message, off, "of the task")
 
     def _check_same_core(self, event: Event, run: RunBook) -> None:
         """A task leaves the core that it is on."""
         core = event["core"]
         if run.core != core:
-            message = f"{described(event)} on core {core}, but it runs on core {run.core}"
-            self._find("placement", run.task, abs(run.core - core), "cores", message)
+            message = f" on core {core}, but it runs on core {run.core}"
+            self._find("placement", event, message, abs(run.core - core), "cores")
 
     def _end_run(self, event: Event, vm: VmBook, book: TaskBook) -> RunBook | None:
         """Take a task that finishes off its core; None if it does not run there."""
         name, now = event["task"], event["t"]
         if book.running_on != vm.name:
             where = "does not run" if book.running_on is None else f"runs on {book.running_on}"
-            self._find("task-once", name, 1, "tasks", f"{described(event)} on {vm.name}, but it {where}")
+            self._find("task-once", event, f" on {vm.name}, but it {where}")
             if book.running_on is not None:
                 self._drop_run(name, book)
             return None
@@ -376,10 +359,7 @@ class Audit(ABC):
         run = vm.runs[name]
         self._check_same_core(event, run)
         off = vm.uptime_s(now) - run.due_uptime_s
-        if off:
-            when = "late" if off > 0 else "early"
-            message = f"{described(event)}, {plain(abs(off))} s too {when}: it takes {plain(run.work.duration_s)} s"
-            self._find("run-time", name, abs(off), "s", message)
+        self._check_time("run-time", event, off, f": it takes {plain(run.work.duration_s)} s")
         vm.leave(name, now)
         book.running_on = None
         return run
@@ -411,7 +391,7 @@ class Audit(ABC):
         for vm in self.vms.values():
             if vm.state != "terminated":
                 amount = max(end - over, 1)
-                self._find("bill", vm.name, amount, "s", f"{vm.name} is never terminated")
+                self._find("bill", vm.name, f"{vm.name} is never terminated", amount)
             self._close(vm)
             if vm.state != "terminated":
                 vm.terminate(max(end, self.now_s))
@@ -421,7 +401,7 @@ class Audit(ABC):
                     f"{vm.name} lacks {lacking:.6f} credits for its tasks at full speed, the first by "
                     f"{vm.lacking_at_s} s"
                 )
-                self._find("credits", vm.name, lacking, "credits", message)
+                self._find("credits", vm.name, message, lacking, "credits")
             figures.idle_s += vm.idle_s
             cost = self._cost_usd(vm)
             total += cost
@@ -434,26 +414,13 @@ class Audit(ABC):
         for name, book in self.tasks.items():
             if not book.finished and name not in listed:
                 message = f"task {name!r} is lost: it has not finished and is not listed as unfinished"
-                self._find("task-once", name, 1, "tasks", message)
+                self._find("task-once", name, message)
         for name, count in listed.items():
             known = self.tasks.get(name)
             if known is None:
-                message = f"task {name!r}, listed as unfinished, is not in the instance"
-                self._find("task-once", name, 1, "tasks", message)
+                self._find("task-once", name, f"task {name!r}, listed as unfinished, is not in the instance")
             elif known.finished:
-                self._find("task-once", name, 1, "tasks", f"task {name!r} has finished, but is listed as unfinished")
+                self._find("task-once", name, f"task {name!r} has finished, but is listed as unfinished")
             if count > 1:
                 message = f"task {name!r} is listed as unfinished {count} times"
-                self._find("task-once", name, count - 1, "tasks", message)
-
-
-def described(event: Event) -> str:
-    """Name an event in messages."""
-    kind, moment = event["event"], f"{plain(event['t'])} s"
-    if kind in ("migrate", "steal"):
-        return f"{kind} of {event['task']!r} from {event['from']} to {event['to']} at {moment}"
-    if kind == "submit":
-        return f"submit of {event['job']!r} at {moment}"
-    if "task" in event:
-        return f"{kind} of {event['task']!r} on {event['vm']} at {moment}"
-    return f"{kind} of {event['vm']} at {moment}" if event.get("vm") is not None else f"{kind} at {moment}"
+                self._find("task-once", name, message, count - 1, "tasks")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..audits.auditor import audit_traces
-from ..audits.facts import AuditReport
+from ..audits.findings import AuditReport
 from ..charts.replay import replay_chart
 from ..core.errors import input_error
 from ..core.text_tables import Table, number, table_of, words

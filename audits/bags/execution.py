@@ -13,8 +13,9 @@ from ...core.wording import counted
 from ...instances.clouds import cloud_of
 from ...instances.entries import BillingRules
 from ...traces.trace import Trace
-from ..facts import RULES, AuditReport, Finding, InstanceFacts, Share, TypeFacts, exact
+from ..facts import InstanceFacts, Share, TypeFacts, exact
 from ..figures import amount_off
+from ..findings import AuditReport, Event, Findings
 from .bill import Rules
 
 _UNITS = {"finished": "tasks", "late_tasks": "tasks", "failures": "attempts", "cut_off": "attempts", "cost_usd": "USD"}
@@ -36,7 +37,7 @@ class _Vm:
     running: dict[int, str] = field(default_factory=dict)
 
 
-class ExecutionAudit:
+class ExecutionAudit(Findings):
     """The audit of an execution, from its events and the plan alone; how long anything took is not judged.
 
     Parameters
@@ -48,13 +49,13 @@ class ExecutionAudit:
     """
 
     def __init__(self, trace: Trace, facts: InstanceFacts) -> None:
+        super().__init__()
         self.trace = trace
         self.facts = facts
         given = trace.instance.get("billing")
         cloud = cloud_of(trace.instance.get("cloud"), None if given is None else BillingRules(**given))
         self.rules = Rules.of(asdict(cloud.billing))
         self.machines = {entry["id"]: entry for entry in trace.instance.get("machines", ())}
-        self.findings: list[Finding] = []
         self.vms: dict[str, _Vm] = {}
         self.now_s = Fraction(0)
         self.living: Counter[tuple[str, str]] = Counter()
@@ -95,25 +96,21 @@ class ExecutionAudit:
         end_s = None if makespan_s is None else float(makespan_s)
         return AuditReport(tuple(self.findings), float(sum(usd.values())), end_s, tuple(notes), costs)
 
-    def _find(self, rule: str, where: str, amount: float | Fraction, unit: str, message: str) -> None:
-        assert rule in RULES
-        self.findings.append(Finding(rule, where, float(amount), unit, message))
-
     # ------------------------------------------------------------------ events
 
-    def _event(self, event: dict[str, Any]) -> None:
+    def _event(self, event: Event) -> None:
         """Judge the order of an event and what it says of its VM; kinds not named here end an attempt of a task."""
         now_s, kind, name = exact(event["t"]), event["event"], event["vm"]
         if now_s < self.now_s:
-            message = f"{_described(event)} is recorded after what happens at {float(self.now_s):g} s"
-            self._find("order", name, self.now_s - now_s, "s", message)
+            message = f" is recorded after what happens at {float(self.now_s):g} s"
+            self._find("order", event, message, self.now_s - now_s)
         self.now_s = max(self.now_s, now_s)
         if kind == "launch":
             self._launch(event)
             return
         vm = self.vms.get(name)
         if vm is None:
-            self._find("vm", name, 1, "VMs", f"{_described(event)}: no such VM was launched")
+            self._find("vm", event, ": no such VM was launched")
         elif kind in ("ready", "lost", "done"):
             self._change(event, vm)
         elif kind == "start":
@@ -121,19 +118,19 @@ class ExecutionAudit:
         else:
             self._stop(event, vm)
 
-    def _launch(self, event: dict[str, Any]) -> None:
+    def _launch(self, event: Event) -> None:
         name, market, vm_type = event["vm"], event["market"], self.facts.types.get(event["type"])
         if name in self.vms:
-            self._find("vm", name, 1, "VMs", f"{_described(event)}: it was launched before")
+            self._find("vm", event, ": it was launched before")
         elif vm_type is None or market not in vm_type.limits:
-            self._find("vm", name, 1, "VMs", f"{_described(event)}: no {market} offer of {event['type']}")
+            self._find("vm", event, f": no {market} offer of {event['type']}")
         else:
             own = event.get("price_usd_per_hour")
             listed = vm_type.price_usd_per_s[market]
             self.vms[name] = _Vm(vm_type, market, listed if own is None else exact(own) / SECONDS_PER_HOUR)
             self._count(event, self.vms[name])
 
-    def _count(self, event: dict[str, Any], vm: _Vm) -> None:
+    def _count(self, event: Event, vm: _Vm) -> None:
         """Count a VM that is rented from now on against its limits."""
         self.living[vm.type.name, vm.market] += 1
         types = self.facts.types
@@ -146,14 +143,13 @@ class ExecutionAudit:
                 counts.append((sum(each), quota.most, quota.unit))
         for there, most, unit in counts:
             if there > most:
-                message = f"{_described(event)}: {there} {unit} where the limit is {most}"
-                self._find("limit", event["vm"], there - most, "VMs", message)
+                self._find("limit", event, f": {there} {unit} where the limit is {most}", there - most, "VMs")
 
-    def _change(self, event: dict[str, Any], vm: _Vm) -> None:
+    def _change(self, event: Event, vm: _Vm) -> None:
         """Judge that a VM takes tasks from now on, or none any more, and follow the time for which it is up."""
-        name, ready = event["vm"], event["event"] == "ready"
+        ready = event["event"] == "ready"
         if vm.up == ready:
-            self._find("state", name, 1, "VMs", f"{_described(event)}: it {'is up' if vm.up else 'is not up'}")
+            self._find("state", event, f": it {'is up' if vm.up else 'is not up'}", 1, "VMs")
             return
         vm.up = ready
         if ready:
@@ -164,47 +160,46 @@ class ExecutionAudit:
                 vm.began, vm.began_s = True, self.now_s
             return
         if vm.running:
-            message = f"{_described(event)}: {', '.join(vm.running.values())} run there still"
-            self._find("state", name, len(vm.running), "tasks", message)
+            self._find("state", event, f": {', '.join(vm.running.values())} run there still", len(vm.running), "tasks")
         vm.ended_s = self.now_s
         self.up_s += self.now_s - vm.since_s
         self.living[vm.type.name, vm.market] -= 1
 
-    def _start(self, event: dict[str, Any], vm: _Vm) -> None:
+    def _start(self, event: Event, vm: _Vm) -> None:
         """Judge the start of an attempt of a task: its VM and core, and the cores and memory that are taken then."""
         task, core, name = event["task"], event["core"], event["vm"]
         if task not in self.facts.tasks:
-            self._find("placement", task, 1, "tasks", f"{_described(event)}: no such task")
+            self._find("placement", event, ": no such task")
             return
         if not vm.up:
-            self._find("state", task, 1, "VMs", f"{_described(event)}: the VM is not up")
+            self._find("state", task, f"{self._described(event)}: the VM is not up", 1, "VMs")
         if core >= vm.type.whole.vcpus or self.facts.given_runtime_s(task, vm.type.name) is None:
-            self._find("placement", task, 1, "tasks", f"{_described(event)}: it cannot run there on {vm.type.name}")
+            self._find("placement", event, f": it cannot run there on {vm.type.name}")
         if not self.facts.may_be(task, vm.market):
-            self._find("placement", task, 1, "tasks", f"{_described(event)}: it may not be on a {vm.market} VM")
+            self._find("placement", event, f": it may not be on a {vm.market} VM")
         early_s = self.facts.ready_s(task) - self.now_s
         if early_s > 0:
-            self._find("release", task, early_s, "s", f"{_described(event)}: {float(early_s):g} s before its ready_s")
+            self._find("release", event, f": {float(early_s):g} s before its ready_s", early_s)
         if task in self.done_s or task in self.began:
             what = "is done" if task in self.done_s else f"runs on {self.began[task][0]}"
-            self._find("task-once", task, 1, "tasks", f"{_described(event)}: it {what}")
+            self._find("task-once", event, f": it {what}")
         if core in vm.running:
-            self._find("core", name, 1, "tasks", f"{_described(event)}: the core runs {vm.running[core]}")
+            self._find("core", event, f": the core runs {vm.running[core]}", 1, "tasks")
         vm.running[core], self.began[task] = task, (name, core, self.now_s)
         self.last[task] = name, core
         self.first.setdefault((task, name, core), [self.now_s, None])
         over = (need := sum(map(self.facts.cores, vm.running.values()))) - vm.type.whole.vcpus
         if over > 0:
-            self._find("core", name, over, "cores", f"{_described(event)}: its tasks need {need} cores")
+            self._find("core", event, f": its tasks need {need} cores", over, "cores")
         over = sum(map(self.facts.need, vm.running.values()), Share()).kb - vm.type.size.kb
         if over > 0:
-            self._find("memory", name, over / 1024, "MB", f"{_described(event)}: its tasks need too much memory")
+            self._find("memory", event, ": its tasks need too much memory", over / 1024, "MB")
 
-    def _stop(self, event: dict[str, Any], vm: _Vm) -> None:
+    def _stop(self, event: Event, vm: _Vm) -> None:
         """Judge the end of an attempt of a task, and count it by its kind."""
         task, core, name, kind = event["task"], event["core"], event["vm"], event["event"]
         if vm.running.get(core) != task or self.began.get(task, ("", -1, 0))[:2] != (name, core):
-            self._find("state", task, 1, "tasks", f"{_described(event)}: it does not run there")
+            self._find("state", task, f"{self._described(event)}: it does not run there", 1, "tasks")
             return
         del vm.running[core]
         begun_s = self.began.pop(task)[2]
@@ -214,7 +209,7 @@ class ExecutionAudit:
             first[1] = self.now_s
         self.counts[kind] += 1
         if kind == "fail" and event["exit_code"] == 0:
-            self._find("state", task, 1, "tasks", f"{_described(event)}: exit code 0 is no failure")
+            self._find("state", task, f"{self._described(event)}: exit code 0 is no failure", 1, "tasks")
         if kind == "finish":
             self.done_s[task] = self.now_s
 
@@ -228,23 +223,23 @@ class ExecutionAudit:
             task, place = entry["task"], (entry["vm"], entry["core"])
             if task in planned or task not in self.facts.tasks:
                 what = "is in the plan twice" if task in planned else "is not in the instance"
-                self._find("plan", task, 1, "tasks", f"task {task!r} of the plan {what}")
+                self._find("plan", task, f"task {task!r} of the plan {what}")
                 continue
             planned[task] = place
             cores, need = entry.get("cores") or [entry["core"]], self.facts.cores(task)
             there = self.vms[entry["vm"]].type.whole.vcpus if entry["vm"] in self.vms else max(cores) + 1
             if "cores" in entry and not (cores[0] == entry["core"] and len({*cores}) == need and max(cores) < there):
                 message = f"task {task!r} of {need} cores is on {[*cores]} of the plan, {entry['core']} the first"
-                self._find("plan", task, max(abs(len({*cores}) - need), 1), "cores", message)
+                self._find("plan", task, message, max(abs(len({*cores}) - need), 1), "cores")
             for core in {*cores}:
                 by_core.setdefault((entry["vm"], core), []).append(entry)
         for task in self.facts.tasks.keys() - planned.keys():
-            self._find("plan", task, 1, "tasks", f"task {task!r} is not in the plan")
+            self._find("plan", task, f"task {task!r} is not in the plan")
         for task, (name, core) in self.last.items():
             # What was cut off, or failed, may have been planned elsewhere since.
             if (name, core) != planned.get(task, (name, core)) and (task in self.done_s or task in self.began):
                 message = f"task {task!r} ran on core {core} of {name}; the plan has it on {planned[task]}"
-                self._find("timetable", task, 1, "tasks", message)
+                self._find("timetable", task, message)
         for entries in by_core.values():
             self._turns(sorted(entries, key=lambda entry: (entry["plan"], entry["start_s"], entry["end_s"])))
 
@@ -254,13 +249,13 @@ class ExecutionAudit:
             over_s = exact(before["end_s"]) - exact(after["start_s"])
             if before["plan"] == after["plan"] and over_s > 0:
                 message = f"task {after['task']!r} of the plan starts before {before['task']!r} ends on the same core"
-                self._find("plan", after["task"], over_s, "s", message)
+                self._find("plan", after["task"], message, over_s)
         places = [(entry["task"], entry["vm"], entry["core"]) for entry in entries]
         for earlier, later in pairwise(place for place in places if place in self.first):
             start_s, end_s = self.first[later][0], self.first[earlier][1]
             if start_s is not None and (end_s is None or start_s < end_s):
                 message = f"task {later[0]!r} starts at {float(start_s):g} s; the plan has it behind {earlier[0]!r}"
-                self._find("timetable", later[0], 0 if end_s is None else end_s - start_s, "s", message)
+                self._find("timetable", later[0], message, 0 if end_s is None else end_s - start_s)
 
     # ------------------------------------------------------------------ the end
 
@@ -269,7 +264,7 @@ class ExecutionAudit:
         until_s, usd = exact(self.trace.end["t"]), {}
         if until_s < self.now_s:
             message = f"the end is at {float(until_s):g} s; something happens at {float(self.now_s):g} s"
-            self._find("order", "", self.now_s - until_s, "s", message)
+            self._find("order", "", message, self.now_s - until_s)
         for name, vm in self.vms.items():
             self.up_s += until_s - vm.since_s if vm.up else 0
             usd[name] = self._session_usd(name, vm, until_s if vm.up else vm.ended_s) if vm.began else Fraction(0)
@@ -294,15 +289,14 @@ class ExecutionAudit:
             if value is None or end[name] is None:
                 if value is not end[name]:
                     message = f"the end says {name} {end[name]}; {counted(len(unfinished), 'task')} unfinished"
-                    self._find("figures", "", 1, "tasks", message)
+                    self._find("figures", "", message, 1, "tasks")
             else:
                 self.findings += amount_off(name, end[name], float(value), _UNITS.get(name, "s"))
         other = unfinished.symmetric_difference(end["unfinished"])
         if other or len(end["unfinished"]) != len(unfinished):
             message = "the end lists other tasks as unfinished than those that have not finished"
-            self._find("task-once", min(other, default=""), len(other), "tasks", message)
+            self._find("task-once", min(other, default=""), message, len(other), "tasks")
 
-
-def _described(event: dict[str, Any]) -> str:
-    what = f" of {event['task']!r}" if "task" in event else ""
-    return f"the {event['event']}{what} on {event['vm']} at {event['t']:g} s"
+    def _described(self, event: Event) -> str:
+        what = f" of {event['task']!r}" if "task" in event else ""
+        return f"the {event['event']}{what} on {event['vm']} at {event['t']:g} s"

@@ -34,9 +34,20 @@ from ...schedules.documents import (
     Survival,
 )
 from ...schedules.schedule import Schedule
-from ..facts import SURVIVAL_RULES, Violation, exact, quota_rules, rounded_up
+from ..facts import exact, quota_rules, rounded_up
+from ..findings import SURVIVAL_RULES, Violation
 from .bill import bill_usd, sessions_of
-from .plan_arrays import Bag, RowsByVm, Vms, dump_s, exact_interval_and_dump_s, exact_run_time_s, interval_s, size_kb
+from .plan_arrays import (
+    Bag,
+    RowsByVm,
+    Vms,
+    dump_s,
+    exact_interval_and_dump_s,
+    exact_run_time_s,
+    interval_s,
+    most_in_use,
+    size_kb,
+)
 
 if TYPE_CHECKING:
     from ...schedules.state import State
@@ -221,7 +232,7 @@ def _against_state(state: State, deadline_s: int, plan: ScheduleColumns) -> Iter
             elif end_s > until_s:
                 late, message = end_s - until_s, f"{task} ends at {end_s} s; {vm.id} goes at {float(until_s):g} s"
             if late > _MOMENT_TOLERANCE_S:
-                yield Violation("state", plan.task_ids[row], float(late), "s", message)
+                yield Violation.of("state", plan.task_ids[row], message, float(late))
 
 
 class _Checker:
@@ -379,12 +390,12 @@ class _Checker:
         times = Counter(self.plan.task_ids)
         for name in self.bag.names:
             if name not in times:
-                yield Violation("task-once", name, 1, "tasks", f"task {name!r} is not in the plan")
+                yield Violation.of("task-once", name, f"task {name!r} is not in the plan")
         for name, count in times.items():
             if name not in self.bag.position:
-                yield Violation("task-once", name, 1, "tasks", f"task {name!r} is not in the instance")
+                yield Violation.of("task-once", name, f"task {name!r} is not in the instance")
             elif count > 1:
-                yield Violation("task-once", name, count - 1, "tasks", f"task {name!r} is in the plan {count} times")
+                yield Violation.of("task-once", name, f"task {name!r} is in the plan {count} times", count - 1, "tasks")
 
     def _tasks_stay(self) -> Iterator[Violation]:
         """Violations by running tasks which the plan has in other places."""
@@ -403,22 +414,22 @@ class _Checker:
                 if placed.cores and entry.cores and {*placed.cores} != {*entry.cores}:
                     on = f"cores {[*entry.cores]} of {name}"
                     message = f"task {placed.id!r} runs on {on}; the plan has it on {[*placed.cores]}"
-            yield Violation("machine", placed.id, 1, "tasks", message)
+            yield Violation.of("machine", placed.id, message)
 
     def _vms(self) -> Iterator[Violation]:
         for name, count in Counter(vm.id for vm in self.plan.vms).items() if self.vms.doubled else ():
             if count > 1:
-                yield Violation("vm", name, count - 1, "VMs", f"{count} VMs are called {name!r}")
+                yield Violation.of("vm", name, f"{count} VMs are called {name!r}", count - 1, "VMs")
         kinds, offered = self.vms.kinds, self.vms.offered
         for vm, kind, is_offered in zip(self.plan.vms, kinds, offered, strict=True):
             if not is_offered and vm.type not in self.types:
-                yield Violation("vm", vm.id, 1, "VMs", f"VM {vm.id!r} is of the unknown type {vm.type!r}")
+                yield Violation.of("vm", vm.id, f"VM {vm.id!r} is of the unknown type {vm.type!r}")
             elif not is_offered:
-                yield Violation("vm", vm.id, 1, "VMs", f"VM {vm.id!r}: no {vm.market} offer for {vm.type}")
+                yield Violation.of("vm", vm.id, f"VM {vm.id!r}: no {vm.market} offer for {vm.type}")
             machine = self.machines.get(vm.id)
             if machine is not None and (machine.type, machine.market) != kind:
                 message = f"VM {vm.id!r} exists already, and is a {machine.type} {machine.market} VM"
-                yield Violation("vm", vm.id, 1, "VMs", message)
+                yield Violation.of("vm", vm.id, message)
 
     def _limits(self) -> Iterator[Violation]:
         exist = [*self.machines.values()]
@@ -431,11 +442,11 @@ class _Checker:
             offer = self.types[name].offers.get(market) if name in self.types else None
             if offer is not None and count > offer.limit:
                 message = f"{count} {name} {market} VMs, {count - offer.limit} over the limit of {offer.limit}"
-                yield Violation("limit", f"{name} {market}", count - offer.limit, "VMs", message)
+                yield Violation.of("limit", f"{name} {market}", message, count - offer.limit, "VMs")
         for market, count in Counter([market for _, market in new]).items():
             if market not in self.instance.markets:
                 message = f"{count} {market} VMs, a market that the instance does not allow"
-                yield Violation("limit", market, count, "VMs", message)
+                yield Violation.of("limit", market, message, count, "VMs")
         vcpus = {name: vm_type.vcpus for name, vm_type in self.types.items()}
         for quota in quota_rules(self.instance.limits.model_dump()):
             weights = {kind: quota.counts(kind[0], vcpus.get(kind[0], 0), kind[1]) for kind in {*new, *existing}}
@@ -444,75 +455,70 @@ class _Checker:
                 if count > quota.most:
                     over = count - quota.most
                     message = f"{count} {quota.name} {quota.unit}, {over} over the limit of {quota.most}"
-                    yield Violation("limit", quota.name, over, quota.unit, message)
+                    yield Violation.of("limit", quota.name, message, over, quota.unit)
 
     def _task(self, placed: PlacedTask) -> Iterator[Violation]:
         """Checks of one task on its own."""
         name = placed.id
         number = self.numbers[placed.vm]
         if not self.vms.known[number]:
-            yield Violation("placement", name, 1, "tasks", f"task {name!r} is on {placed.vm!r}, no VM of the plan")
+            yield Violation.of("placement", name, f"task {name!r} is on {placed.vm!r}, no VM of the plan")
             return
-        vm = self.plan.vms[number]
-        ready = int(self.ready_s[number])
-        runs = name in self.running
-        machine = self.machines.get(vm.id)
-        if machine is not None and not machine.open and not runs:
-            message = f"task {name!r} is to start on {vm.id}, which takes no more tasks"
-            yield Violation("machine", name, 1, "tasks", message)
-        if placed.start_s < ready and not runs:
-            early = ready - placed.start_s
-            message = f"task {name!r} starts at {placed.start_s} s, {early} s before {vm.id} is ready"
-            yield Violation("ready", name, early, "s", message)
-        task, deadline = self.bag.task(name), self.instance.deadline_s
-        excused = self.instance.late is not None and placed.end_s > _due_s(task, deadline)
-        if placed.end_s > deadline and not excused:
-            late = placed.end_s - deadline
-            message = f"task {name!r} ends at {placed.end_s} s, {late} s after the deadline ({deadline} s)"
-            yield Violation("deadline", name, late, "s", message)
-        # D_spot is there for the deadline.
-        if vm.market == "spot" and placed.end_s > self.d_spot_s and not (runs or excused):
-            late = placed.end_s - self.d_spot_s
-            message = f"task {name!r} on {vm.id} ends at {placed.end_s} s, {late} s after D_spot ({self.d_spot_s} s)"
-            yield Violation("d-spot", name, late, "s", message)
-        if task is not None and task.ready_s and placed.start_s < task.ready_s and not runs:
-            early = task.ready_s - placed.start_s
-            message = f"task {name!r} starts at {placed.start_s} s, {early} s before its ready_s ({task.ready_s} s)"
-            yield Violation("release", name, early, "s", message)
-        if task is not None and task.deadline_s is not None and placed.end_s > task.deadline_s and not excused:
-            late = placed.end_s - task.deadline_s
-            message = f"task {name!r} ends at {placed.end_s} s, {late} s after its deadline_s ({task.deadline_s} s)"
-            yield Violation("due", name, late, "s", message)
+        vm, task, machine = self.plan.vms[number], self.bag.task(name), self.machines.get(placed.vm)
+        if machine is not None and not machine.open and name not in self.running:
+            yield Violation.of("machine", name, f"task {name!r} is to start on {vm.id}, which takes no more tasks")
+        yield from self._times(placed, vm, task)
         # Rules of times are judged above even where the type is unknown; those below need it.
         vm_type = self.types.get(vm.type)
         if vm_type is None or task is None:
             return
         if placed.core >= vm_type.vcpus:
             message = f"task {name!r} is on core {placed.core} of {vm.id}, which has cores 0 to {vm_type.vcpus - 1}"
-            yield Violation("placement", name, 1, "tasks", message)
+            yield Violation.of("placement", name, message)
         named, need = placed.cores or (), task.cores
         right = not named or (named[0] == placed.core and len({*named}) == len(named) == need)
         if not right or max(named, default=0) >= vm_type.vcpus:
             message = f"task {name!r} is on cores {[*named]} of {vm.id}, {placed.core} the first; it needs {need}"
-            yield Violation("core", name, max(abs(len({*named}) - need), 1), "cores", message)
+            yield Violation.of("core", name, message, max(abs(len({*named}) - need), 1), "cores")
         if placed.mode is not None and vm_type.burstable is None:
             message = f"task {name!r} is in {placed.mode} mode, but {vm.type} is not burstable"
-            yield Violation("placement", name, 1, "tasks", message)
+            yield Violation.of("placement", name, message)
             return
         yield from self._interval(placed, task, vm.market)
         duration = self._duration(task, vm_type, vm.market, placed.mode)
         if task.cores > vm_type.vcpus:
             message = f"task {name!r} needs {task.cores} cores, {vm.id} has {vm_type.vcpus}"
-            yield Violation("core", name, task.cores - vm_type.vcpus, "cores", message)
+            yield Violation.of("core", name, message, task.cores - vm_type.vcpus, "cores")
         elif duration is None:
             message = f"task {name!r} has no run time on {vm.type}"
             if task.markets is not None and vm.market not in task.markets:
                 message = f"task {name!r} is on the {vm.market} VM {vm.id}; its markets are {', '.join(task.markets)}"
-            yield Violation("placement", name, 1, "tasks", message)
+            yield Violation.of("placement", name, message)
         elif placed.end_s - placed.start_s != duration:
             given = placed.end_s - placed.start_s
             message = f"task {name!r} on {vm.id} takes {duration} s, the plan gives it {given} s"
-            yield Violation("run-time", name, abs(given - duration), "s", message)
+            yield Violation.of("run-time", name, message, abs(given - duration))
+
+    def _times(self, placed: PlacedTask, vm: RentedVm, task: Task | None) -> Iterator[Violation]:
+        """When a task starts and ends: those that run have started before, and all may be late where the bag allows."""
+        name, start_s, end_s = placed.id, placed.start_s, placed.end_s
+        ready_s, deadline_s, d_spot_s = int(self.ready_s[self.numbers[vm.id]]), self.instance.deadline_s, self.d_spot_s
+        release_s = start_s if task is None or not task.ready_s else task.ready_s
+        due_s = end_s if task is None or task.deadline_s is None else task.deadline_s
+        runs = name in self.running
+        excused = self.instance.late is not None and end_s > min(due_s, deadline_s)
+        # D_spot is there for the deadline: what is late is excused from both.
+        of_spot = runs or excused or vm.market != "spot"
+        starts, ends = f"task {name!r} starts at {start_s} s", f"ends at {end_s} s"
+        for rule, by_s, exempt, said, than in (
+            ("ready", ready_s - start_s, runs, starts, f"before {vm.id} is ready"),
+            ("deadline", end_s - deadline_s, excused, f"task {name!r} {ends}", f"after the deadline ({deadline_s} s)"),
+            ("d-spot", end_s - d_spot_s, of_spot, f"task {name!r} on {vm.id} {ends}", f"after D_spot ({d_spot_s} s)"),
+            ("release", release_s - start_s, runs, starts, f"before its ready_s ({release_s} s)"),
+            ("due", end_s - due_s, excused, f"task {name!r} {ends}", f"after its deadline_s ({due_s} s)"),
+        ):
+            if by_s > 0 and not exempt:
+                yield Violation.of(rule, name, f"{said}, {by_s} s {than}", by_s)
 
     def _interval(self, placed: PlacedTask, task: Task, market: Market) -> Iterator[Violation]:
         """The checkpoint interval that the plan states for a task."""
@@ -521,14 +527,14 @@ class _Checker:
             return
         if rules is None or market != "spot":
             message = f"the plan gives task {placed.id!r} checkpoints, where none are taken"
-            yield Violation("claim", placed.id, stated, "s", message)
+            yield Violation.of("claim", placed.id, message, stated)
             return
         interval = float(exact_interval_and_dump_s(rules, task.memory_mb)[0])
         if not _agree(stated, interval):
             message = (
                 f"the plan gives task {placed.id!r} a checkpoint interval of {stated:.9g} s, it is {interval:.9g} s"
             )
-            yield Violation("claim", placed.id, abs(stated - interval), "s", message)
+            yield Violation.of("claim", placed.id, message, abs(stated - interval))
 
     def _duration(self, task: Task, vm_type: VmType, market: Market, mode: str | None) -> int | None:
         """Duration of a task on an offer, in exact arithmetic; None if it has no run time there."""
@@ -561,20 +567,17 @@ class _Checker:
                 if before is not None and before.end_s > placed.start_s:
                     overlap = min(before.end_s, placed.end_s) - placed.start_s
                     message = f"tasks {before.id!r} and {placed.id!r} overlap by {overlap} s on core {core} of {vm.id}"
-                    yield Violation("core", vm.id, overlap, "s", message)
+                    yield Violation.of("core", vm.id, message, overlap)
                 if before is None or placed.end_s > before.end_s:
                     latest[core] = placed
-        taken = worst = worst_at = 0
         needs = [int(self.bag.cores[self.bag.entry(placed.id)]) for placed in placed_here]
-        starts = [(placed.start_s, need) for placed, need in zip(placed_here, needs, strict=True)]
-        ends = [(placed.end_s, -need) for placed, need in zip(placed_here, needs, strict=True)]
-        for moment, change in sorted(starts + ends) if max(needs, default=1) > 1 else ():
-            taken += change
-            if taken > worst:
-                worst, worst_at = taken, moment
+        if max(needs, default=1) == 1:
+            return
+        uses = [(placed.start_s, placed.end_s, need) for placed, need in zip(placed_here, needs, strict=True)]
+        worst, worst_at = most_in_use(uses)
         if worst > vm_type.vcpus:
             message = f"the tasks on {vm.id} need {worst} cores at {worst_at} s, it has {vm_type.vcpus}"
-            yield Violation("core", vm.id, worst - vm_type.vcpus, "cores", message)
+            yield Violation.of("core", vm.id, message, worst - vm_type.vcpus, "cores")
 
     def _memory(self, vm: RentedVm, vm_type: VmType, placed_here: list[PlacedTask]) -> Iterator[Violation]:
         """Memory in use after every start and end; the worst moment is reported.
@@ -597,7 +600,7 @@ class _Checker:
             over = (worst_kb - size_kb) / 1024
             need, size = worst_kb / 1024, size_kb / 1024
             message = f"{vm.id} needs {need:.1f} MB at {worst_at} s, {over:.1f} MB over its {size:.0f} MB"
-            yield Violation("memory", vm.id, over, "MB", message)
+            yield Violation.of("memory", vm.id, message, over, "MB")
 
     def _credits(self, vm: RentedVm, credits: Burstable, placed_here: list[PlacedTask]) -> Iterator[Violation]:
         """Credits over time: earned all the time, spent by what runs; full speed needs some left.
@@ -637,14 +640,14 @@ class _Checker:
             at_baseline += baseline
         if lacking > _CREDIT_TOLERANCE:
             message = f"{vm.id} lacks {lacking:.3f} credits for its tasks at full speed, the first by {first_at} s"
-            yield Violation("credits", vm.id, lacking, "credits", message)
+            yield Violation.of("credits", vm.id, message, lacking, "credits")
 
     def _budget(self, cost_usd: float) -> Iterator[Violation]:
         """The plan costs at most what the instance allows."""
         budget = self.instance.objective.budget_usd
         if budget is not None and cost_usd > budget * (1 + _CLAIM_TOLERANCE):
             message = f"the plan costs $ {cost_usd:.6f}, more than the budget of $ {budget:g}"
-            yield Violation("budget", self.instance.name, cost_usd - budget, "USD", message)
+            yield Violation.of("budget", self.instance.name, message, cost_usd - budget, "USD")
 
     def _objective(self, cost_usd: float, makespan_s: int) -> float:
         """Objective of the instance."""
@@ -674,7 +677,7 @@ class _Checker:
         ):
             if claimed is not None and not _agree(claimed, found, tolerance):
                 message = f"the plan says {name} {claimed:.9g}, it comes to {found:.9g}"
-                yield Violation("claim", name, abs(claimed - found), unit, message)
+                yield Violation.of("claim", name, message, abs(claimed - found), unit)
 
     def _lateness(self) -> Lateness | None:
         """Tasks that end after they are due, each with its weight; None if none does."""
@@ -710,19 +713,17 @@ class _Checker:
                 message = f"the plan says that task {name!r} is {told} s late, it is {seconds} s late"
                 if seconds == told:
                     message = f"the plan says that task {name!r} counts {said[name][1]:g}, it counts {own[name][1]:g}"
-                yield Violation("claim", name, abs(told - seconds), "s", message)
-        for what, value, most in (
-            ("weight", claimed.weight, 0.0 if found is None else found.weight),
-            ("lateness_s", claimed.lateness_s, 0.0 if found is None else found.lateness_s),
+                yield Violation.of("claim", name, message, abs(told - seconds))
+        for what, value, most, unit in (
+            ("weight", claimed.weight, 0.0 if found is None else found.weight, ""),
+            ("lateness_s", claimed.lateness_s, 0.0 if found is None else found.lateness_s, "s"),
         ):
             if not _agree(value, most):
                 message = f"the plan says a {what} of late tasks of {value:.9g}, it comes to {most:.9g}"
-                yield Violation(
-                    "claim", f"late.{what}", abs(value - most), "s" if what == "lateness_s" else "", message
-                )
+                yield Violation.of("claim", f"late.{what}", message, abs(value - most), unit)
         if claimed.weight_bound > claimed.weight * (1 + _CLAIM_TOLERANCE):
             message = f"the plan says that {claimed.weight_bound:g} are late in every plan, more than in this one"
-            yield Violation("claim", "late.weight_bound", claimed.weight_bound - claimed.weight, "", message)
+            yield Violation.of("claim", "late.weight_bound", message, claimed.weight_bound - claimed.weight, "")
 
     def _notes(self) -> Iterator[str]:
         document, instance = self.plan.header, self.instance
@@ -753,11 +754,6 @@ class _Checker:
 
 def _agree(claimed: float, found: float, tolerance: float = _CLAIM_TOLERANCE) -> bool:
     return abs(claimed - found) <= tolerance * abs(found)
-
-
-def _due_s(task: Task | None, deadline_s: int) -> int:
-    """Time by which a task must end: the deadline, or its own if that is earlier."""
-    return deadline_s if task is None or task.deadline_s is None else min(task.deadline_s, deadline_s)
 
 
 def _weighted(cost_usd: float, makespan_s: int, weight: float, cost_scale: float, makespan_scale: float) -> float:

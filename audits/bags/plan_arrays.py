@@ -332,6 +332,17 @@ class RowsByVm:
         return found
 
 
+def most_in_use(uses: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
+    """Return the most of something that is in use at once, and since when, by starts, ends and amounts of its uses."""
+    changes = [change for start_s, end_s, amount in uses for change in ((start_s, amount), (end_s, -amount))]
+    used = most = most_at_s = 0
+    for at_s, change in sorted(changes):  # at equal times, what ends frees its part first
+        used += change
+        if used > most:
+            most, most_at_s = used, at_s
+    return most, most_at_s
+
+
 def dump_s(rules: Checkpoints, memory_mb: FloatArray) -> FloatArray:
     """Time to write a checkpoint of tasks of some memory."""
     return rules.dump_base_s + rules.dump_s_per_mb * memory_mb

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +11,8 @@ from ...core.wording import counted
 from ...instances.entries import MARKETS
 from ...traces.trace import Trace
 from ..facts import NOISE, InstanceFacts, TypeFacts, round_up
-from ..vm_audit import Event, TaskBook, described
+from ..findings import Event
+from ..vm_audit import TaskBook
 from ..vm_books import RANKS, RunBook, VmBook
 from .bill import cost_usd
 from .day import RECALLED, RECORD_OF
@@ -42,26 +42,6 @@ class PlanAudit(SecondsAudit):
         self.limits_noted = False
         self.planned: dict[str, PlannedVm] = {}
         self._read_plan()
-        self.handlers: dict[str, Callable[[Event, VmBook], None]] = {
-            "ready": self._ready,
-            "start": self._start,
-            "finish": self._finish,
-            "notice": self._notice,
-            "hibernate": self._interrupted,
-            "stop": self._interrupted,
-            "reclaim": self._interrupted,
-            "resume": self._resume,
-            "restart": self._restart,
-            "preempt": self._preempt,
-            "preempted": self._preempted,
-            "trigger-set": self._trigger_set,
-            "trigger": self._trigger,
-            "steal-attempt": self._steal_attempt,
-            "stranded": self._stranded,
-            "cycle-end": self._cycle_end,
-            "idle-limit": self._idle_limit,
-            "terminate": self._terminate,
-        }
 
     # ----------------------------------------------------------- what is given
 
@@ -73,21 +53,20 @@ class PlanAudit(SecondsAudit):
         struck = [moment for moment in moments if moment["event"] != "price"]
         if struck and not self.interrupts:
             message = f"the timeline has {counted(len(struck), 'event')}, but the run has no hibernations"
-            self._find("timeline", "", len(struck), "events", message)
+            self._find("timeline", "", message, len(struck), "events")
         ages = Counter((moment["type"], moment["vm"]) for moment in moments if moment.get("age_s") is not None)
         for (name, number), count in ages.items():
             if count > 1:
                 message = f"the timeline gives {count} ages at which VM {number} of {name} is struck"
-                self._find("timeline", name, count - 1, "events", message)
+                self._find("timeline", name, message, count - 1, "events")
         for moment in moments:
             time_s, name, kind = moment["time_s"], moment["type"], moment["event"]
             said, vm_type = f"the timeline says {kind} of {name} at {time_s} s", self.facts.types.get(name)
             market = moment.get("market", "spot")
             if vm_type is None or market not in vm_type.limits:
-                message = f"{said}; the instance has no {market} VMs of this type"
-                self._find("timeline", name, 1, "events", message)
+                self._find("timeline", name, f"{said}; the instance has no {market} VMs of this type")
             if time_s < before_s:
-                self._find("timeline", name, before_s - time_s, "s", f"{said}, after an event at {before_s} s")
+                self._find("timeline", name, f"{said}, after an event at {before_s} s", before_s - time_s)
             before_s = max(before_s, time_s)
             # Events of single VMs change nothing for the type as a whole, but a type can be back after them.
             if kind == "price" or moment.get("vm") is not None or moment.get("share") is not None:
@@ -98,9 +77,9 @@ class PlanAudit(SecondsAudit):
             at_s, before, down = last.get(name, (-1, "resume", False))
             if down if kind in RECORD_OF else kind == "resume" and name not in disturbed:
                 since = f"after {before} at {at_s} s" if at_s >= 0 else "though it has not hibernated"
-                self._find("timeline", name, 1, "events", f"{said}, {since}")
+                self._find("timeline", name, f"{said}, {since}")
             elif time_s == at_s:
-                self._find("timeline", name, 1, "events", f"{said}, and {before} at the same time")
+                self._find("timeline", name, f"{said}, and {before} at the same time")
             last[name] = time_s, kind, kind in RECORD_OF or moment.get("vms") == 0
             if kind == "resume":
                 disturbed.discard(name)
@@ -112,15 +91,15 @@ class PlanAudit(SecondsAudit):
         for record in self.run["plan"]:
             name, market, vm_type = record["vm"], record["market"], self.facts.types.get(record["type"])
             if name in self.planned:
-                self._find("plan", name, 1, "VMs", f"the plan has more than one VM {name!r}")
+                self._find("plan", name, f"the plan has more than one VM {name!r}", 1, "VMs")
                 continue
             if vm_type is None or market not in vm_type.limits:
-                self._find("plan", name, 1, "VMs", f"VM {name!r} of the plan: no {market} offer for {record['type']}")
+                self._find("plan", name, f"VM {name!r} of the plan: no {market} offer for {record['type']}", 1, "VMs")
                 continue
             if len(record["cores"]) != vm_type.vcpus:
                 off = abs(len(record["cores"]) - vm_type.vcpus)
                 message = f"VM {name!r} of the plan has {len(record['cores'])} cores, {vm_type.name} {vm_type.vcpus}"
-                self._find("plan", name, off, "cores", message)
+                self._find("plan", name, message, off, "cores")
             vm = self.planned[name] = PlannedVm(vm_type, market, [])
             for core, entries in enumerate(record["cores"][: vm_type.vcpus]):
                 free_s = self.facts.boot_s + vm_type.setup_s
@@ -128,7 +107,7 @@ class PlanAudit(SecondsAudit):
                     free_s = self._read_planned(name, vm, core, entry, free_s)
         for name, book in self.tasks.items():
             if book.home is None:
-                self._find("plan", name, 1, "tasks", f"task {name!r} is not in the plan")
+                self._find("plan", name, f"task {name!r} is not in the plan")
 
     def _read_planned(self, name: str, vm: PlannedVm, core: int, entry: Event, free_s: int) -> int:
         """Enter a task of the plan; return when its core is free again."""
@@ -136,19 +115,19 @@ class PlanAudit(SecondsAudit):
         book, said = self.tasks.get(task), f"task {task!r} on {name} in the plan"
         if book is None or book.home is not None:
             reason = "is not in the instance" if book is None else f"is there already, on {book.home}"
-            self._find("plan", task, 1, "tasks", f"{said}: it {reason}")
+            self._find("plan", task, f"{said}: it {reason}")
             return free_s
         book.home, book.mode = name, mode
         if (mode is None) != (vm.type.credits is None):
             burstable = "burstable" if vm.type.credits is not None else "not burstable"
-            self._find("plan", task, 1, "tasks", f"{said} in {mode or 'no'} mode; {vm.type.name} is {burstable}")
+            self._find("plan", task, f"{said} in {mode or 'no'} mode; {vm.type.name} is {burstable}")
         work = self.facts.work(task, vm.type, vm.market, mode, Fraction(0))
         if work is None:
-            self._find("plan", task, 1, "tasks", f"{said}: it cannot run there")
+            self._find("plan", task, f"{said}: it cannot run there")
             return free_s
         if start_s < free_s:
             message = f"{said} starts at {start_s} s, {free_s - start_s} s before its core is free"
-            self._find("plan", task, free_s - start_s, "s", message)
+            self._find("plan", task, message, free_s - start_s)
         self._check_release(task, start_s, f"{said} starts at {start_s} s")
         start = start_s - self.facts.boot_s
         vm.slots.append(self._slot(task, vm, core, (start, start + work.duration_s)))
@@ -184,7 +163,7 @@ class PlanAudit(SecondsAudit):
                 self._catch_up(vm, now, rank if rank is not None and rank >= RANKS["trigger"] else -1)
                 if vm.state == "up":
                     self._check_missed_starts(vm, vm.uptime_s(now))
-                self.handlers[kind](event, vm)
+                self._follow(event, vm)
                 self.touched.append(vm)
 
     def _launched_at_first(self, event: Event) -> bool:
@@ -201,30 +180,26 @@ class PlanAudit(SecondsAudit):
         if planned:
             self._launch_planned(event, vm, table)
         if vm.market == "spot" and not self.interrupts:
-            message = f"{described(event)}: in the on-demand baseline, without hibernations, there are no spot VMs"
-            self._find("vm", vm.name, 1, "VMs", message)
+            self._find("vm", event, ": in the on-demand baseline, without hibernations, there are no spot VMs")
         moved_s = 0 if planned else self.facts.migration_s - self.facts.boot_s
         vm.first_start_uptime_s = max(moved_s, vm.type.setup_s)
         self.figures.on_demand_started += vm.market == "on-demand" and not planned
         self._check_limits(event, vm, planned)
         if vm.market == "spot" and self.interrupts and not self.day.requested(vm.name, vm.type.name) and not planned:
-            message = f"{described(event)}: there is no capacity for another {vm.type.name} spot VM"
-            self._find("limit", vm.name, 1, "VMs", message)
+            self._find("limit", event, f": there is no capacity for another {vm.type.name} spot VM")
 
     def _launch_planned(self, event: Event, vm: VmBook, table: Timetable) -> None:
         """Judge the request of a VM of the plan, due at second 0, in the order of the plan; note its planned tasks."""
         plan, now = self.planned[vm.name], event["t"]
         if now:
-            self._find("plan", vm.name, now, "s", f"{described(event)}: VMs of the plan are requested at the start")
+            self._find("plan", event, ": VMs of the plan are requested at the start", now)
         turn = list(self.planned).index(vm.name)
         if list(self.vms).index(vm.name) != turn:
-            message = (
-                f"{described(event)}: it is number {turn + 1} in the plan, whose VMs are requested first, in its order"
-            )
-            self._find("plan", vm.name, 1, "VMs", message)
+            message = f": it is number {turn + 1} in the plan, whose VMs are requested first, in its order"
+            self._find("plan", event, message, 1, "VMs")
         if (vm.type.name, vm.market) != (plan.type.name, plan.market):
-            message = f"{described(event)} of type {vm.type.name} {vm.market}; in the plan it is {plan.type.name}"
-            self._find("plan", vm.name, 1, "VMs", f"{message} {plan.market}")
+            of_plan = f"in the plan it is {plan.type.name} {plan.market}"
+            self._find("plan", event, f" of type {vm.type.name} {vm.market}; {of_plan}", 1, "VMs")
         for slot in plan.slots:
             if slot.core < vm.type.vcpus:  # a VM of another type, found above, may have fewer cores
                 table.plan(slot)
@@ -244,8 +219,7 @@ class PlanAudit(SecondsAudit):
         in_all = there - sum(caps.values()) if len(caps) == len(MARKETS) else 0
         over = max(of_type, in_all)
         if over > 0:
-            message = f"{described(event)}: {over} over what the limits of all markets allow together"
-            self._find("limit", vm.name, over, "VMs", message)
+            self._find("limit", event, f": {over} over what the limits of all markets allow together", over, "VMs")
 
     def _over_limit(self, vm: str, over: int, message: str) -> None:
         """Report VMs beyond a limit; as a note in the on-demand baseline, whose spot VMs have become on-demand VMs."""
@@ -279,7 +253,6 @@ class PlanAudit(SecondsAudit):
 
     def _interrupted(self, event: Event, vm: VmBook) -> None:
         kind = event["event"]
-        self.figures.interruptions[kind] += 1
         self._check_day(event, vm)
         if not self._in_state(event, vm, "up"):
             return
@@ -291,14 +264,16 @@ class PlanAudit(SecondsAudit):
         for run in vm.runs.values():
             if run.due_uptime_s <= uptime:
                 over = max(uptime - run.due_uptime_s, 1)
-                message = f"task {run.task!r} still runs at {described(event)}; it was due {over} s before"
-                self._find("run-time", run.task, over, "s", message)
+                message = f"task {run.task!r} still runs at {self._described(event)}; it was due {over} s before"
+                self._find("run-time", run.task, message, over)
         self._price_session(vm)
         if kind == "reclaim":
             vm.reclaim(now)
             self._no_longer_counts(vm)
         else:
             vm.halt("stopped" if kind == "stop" else "hibernated", now)
+
+    _hibernate = _stop = _reclaim = _interrupted
 
     def _price_session(self, vm: VmBook) -> None:
         """Note the price at which a session ends."""
@@ -333,7 +308,6 @@ class PlanAudit(SecondsAudit):
         return book.saved > 0
 
     def _resume(self, event: Event, vm: VmBook) -> None:
-        self.figures.resumes += 1
         self._check_day(event, vm)
         if not self._in_state(event, vm, "hibernated"):
             return
@@ -348,7 +322,6 @@ class PlanAudit(SecondsAudit):
 
     def _restart(self, event: Event, vm: VmBook) -> None:
         """A stopped VM boots again: what ran there waits again, the first on its core, with what is saved."""
-        self.figures.restarts += 1
         self._check_day(event, vm)
         if not self._in_state(event, vm, "stopped"):
             return
@@ -373,8 +346,7 @@ class PlanAudit(SecondsAudit):
             off = abs(event.get("until_s", 0) - due.fields.get("until_s", 0))
             if off:
                 until_s = due.fields["until_s"]
-                message = f"{described(event)} until {event['until_s']} s; it drains until {until_s} s"
-                self._find("timeline", vm.name, off, "s", message)
+                self._find("timeline", event, f" until {event['until_s']} s; it drains until {until_s} s", off)
             return
         if not self.interrupts:
             reason = "the run has no hibernations"
@@ -382,7 +354,7 @@ class PlanAudit(SecondsAudit):
             reason = f"it is an {vm.market} VM"
         else:
             reason = f"nothing of the kind happens to {vm.type.name} VMs then"
-        self._find("timeline", vm.name, 1, "events", f"{described(event)}, but {reason}")
+        self._find("timeline", event, f", but {reason}")
 
     def _gives_tasks(self, event: Event, vm: VmBook) -> bool:
         """True if tasks may leave the VM: while it drains, and once it is interrupted."""
@@ -394,7 +366,7 @@ class PlanAudit(SecondsAudit):
         if not self._gives_tasks(event, vm):
             return
         if at < now:
-            self._find("trigger", vm.name, now - at, "s", f"{described(event)} to {at} s, which is past")
+            self._find("trigger", event, f" to {at} s, which is past", now - at)
         self.triggers[vm.name], vm.trigger_set_s = at, now
 
     def _trigger(self, event: Event, vm: VmBook) -> None:
@@ -402,9 +374,9 @@ class PlanAudit(SecondsAudit):
         if not self._gives_tasks(event, vm):
             return
         if at is None:
-            self._find("trigger", vm.name, 1, "events", f"{described(event)}, but none is set")
+            self._find("trigger", event, ", but none is set")
         elif at != now:
-            self._find("trigger", vm.name, abs(now - at), "s", f"{described(event)}, but it is set to {at} s")
+            self._find("trigger", event, f", but it is set to {at} s", abs(now - at))
 
     def _cycle_end(self, event: Event, vm: VmBook) -> None:
         now = event["t"]
@@ -413,13 +385,12 @@ class PlanAudit(SecondsAudit):
         uptime, cycle = vm.uptime_s(now), self.facts.cycle_s
         off = min(uptime % cycle, -uptime % cycle) if uptime else cycle
         if off:
-            message = f"{described(event)}, {off} s off the end of a cycle of {cycle} s (uptime {uptime} s)"
-            self._find("cycle-end", vm.name, off, "s", message)
+            self._find("cycle-end", event, f", {off} s off the end of a cycle of {cycle} s (uptime {uptime} s)", off)
         if vm.runs:
-            message = f"{described(event)}: it is not idle, {len(vm.runs)} of its cores are busy"
-            self._find("cycle-end", vm.name, len(vm.runs), "cores", message)
+            message = f": it is not idle, {len(vm.runs)} of its cores are busy"
+            self._find("cycle-end", event, message, len(vm.runs), "cores")
         if uptime == vm.reported_cycle_uptime_s:
-            self._find("cycle-end", vm.name, 1, "events", f"{described(event)} is recorded twice")
+            self._find("cycle-end", event, " is recorded twice")
         vm.reported_cycle_uptime_s = uptime
         vm.idle_since_uptime_s = None
 
@@ -428,13 +399,13 @@ class PlanAudit(SecondsAudit):
         if not self._in_state(event, vm, "up"):
             return
         if vm.tasks:
-            message = f"{described(event)}: it is not idle, it has {counted(len(vm.tasks), 'task')}"
-            self._find("idle-limit", vm.name, len(vm.tasks), "tasks", message)
+            message = f": it is not idle, it has {counted(len(vm.tasks), 'task')}"
+            self._find("idle-limit", event, message, len(vm.tasks), "tasks")
             return
         idle_s = vm.uptime_s(event["t"]) - vm.became_idle_uptime_s
         if idle_s != event["idle_s"]:
-            message = f"{described(event)}, idle for {event['idle_s']} s: it has been idle for {idle_s} s"
-            self._find("idle-limit", vm.name, abs(event["idle_s"] - idle_s), "s", message)
+            message = f", idle for {event['idle_s']} s: it has been idle for {idle_s} s"
+            self._find("idle-limit", event, message, abs(event["idle_s"] - idle_s))
 
     def _may_be_idle(self, vm: VmBook, now: int) -> None:
         """Note the uptime at which a VM became idle, if it has no task left."""
@@ -450,7 +421,7 @@ class PlanAudit(SecondsAudit):
         boundary, uptime = max(-(-since // cycle), 1) * cycle, vm.uptime_s(now)
         if boundary < uptime:
             message = f"{vm.name} is idle at the end of its cycle (uptime {boundary} s), which is not recorded"
-            self._find("cycle-end", vm.name, 1, "events", message)
+            self._find("cycle-end", vm.name, message)
 
     def _terminate(self, event: Event, vm: VmBook) -> None:
         now = event["t"]
@@ -458,43 +429,39 @@ class PlanAudit(SecondsAudit):
         ends = now == self.trace.end["t"] and self.figures.finished < self.figures.n_tasks
         waiting = len(vm.tasks) - (len(vm.runs) if vm.state == "up" else 0)
         if waiting and not (ends and vm.halted):
-            message = f"{described(event)}, {vm.state}, while {counted(waiting, 'task')} wait there"
-            self._find("state", vm.name, waiting, "tasks", message)
+            self._find("state", event, f", {vm.state}, while {counted(waiting, 'task')} wait there", waiting, "tasks")
         elif waiting and not self.cloudless:  # it is the replay that ends: nothing more can happen
             self._day_on_record(now, RECALLED)
         at = self.triggers.pop(vm.name, None)
         if ends and vm.tasks and at is not None:
             message = f"the replay ends at {now} s; the migration trigger of {vm.name} is set to {at} s"
-            self._find("trigger", vm.name, max(at - now, 1), "s", message)
+            self._find("trigger", vm.name, message, max(at - now, 1))
         self._price_session(vm)
         self._end_vm(event, vm)
         self.day.ended(vm.name)
 
     # ------------------------------------------------------------------- tasks
 
-    def _start(self, event: Event, vm: VmBook) -> None:
+    def _start(self, event: Event, vm: VmBook, book: TaskBook) -> None:
         name, now, mode = event["task"], event["t"], event.get("mode")
-        book = self._task(event)
-        if book is None:
-            return
         if self._runs_already(event, book):
             self._drop_run(name, book)
         self._check_timetable(event, vm)
-        self._check_release(name, now, described(event))
+        self._check_release(name, now, self._described(event))
         if book.home != vm.name:
-            self._find("placement", name, 1, "tasks", f"{described(event)}: task {name!r} belongs to {book.home}")
+            self._find("placement", event, f": task {name!r} belongs to {book.home}")
             self._move(name, book, vm.name)
         if self._in_state(event, vm, "up") and vm.uptime_s(now) < vm.first_start_uptime_s:
             early = vm.first_start_uptime_s - vm.uptime_s(now)
-            message = f"{described(event)}, {early} s before tasks can have been moved to this new VM"
-            self._find("ready", name, early, "s", message)
+            message = f"{self._described(event)}, {early} s before tasks can have been moved to this new VM"
+            self._find("ready", name, message, early)
         if vm.draining:
-            message = f"{described(event)}: {vm.name} drains until {vm.drains_until_s} s, and starts nothing"
-            self._find("state", name, 1, "tasks", message)
+            message = f"{self._described(event)}: {vm.name} drains until {vm.drains_until_s} s, and starts nothing"
+            self._find("state", name, message, 1, "tasks")
         self._check_core(event, vm, vm.type.vcpus)
         self._check_mode(event, vm, name, mode)
         if book.mode is not None and mode != book.mode:
-            self._find("placement", name, 1, "tasks", f"{described(event)} in {mode} mode; it came in {book.mode} mode")
+            self._find("placement", event, f" in {mode} mode; it came in {book.mode} mode")
         self._check_saved(event, book)
         self._begin(event, vm, book, self.facts.work(name, vm.type, vm.market, mode, book.saved))
 
@@ -502,7 +469,7 @@ class PlanAudit(SecondsAudit):
         """A task starts when it is ready, or later."""
         early_s = self.facts.ready_s(task) - start_s
         if early_s > 0:
-            self._find("release", task, early_s, "s", f"{said}, {early_s} s before its ready_s")
+            self._find("release", task, f"{said}, {early_s} s before its ready_s", early_s)
 
     def _check_timetable(self, event: Event, vm: VmBook) -> None:
         """A task starts when and where it is its turn."""
@@ -518,20 +485,17 @@ class PlanAudit(SecondsAudit):
             return
         off = uptime - slot.start_s
         if off and not slot.missed:
-            message = f"{described(event)}, up for {uptime} s, {abs(off)} s too {'late' if off > 0 else 'early'}"
-            self._find("timetable", slot.task, abs(off), "s", message)
+            message = f"{self._described(event)}, up for {uptime} s, {abs(off)} s too {'late' if off > 0 else 'early'}"
+            self._find("timetable", slot.task, message, abs(off))
         if slot.core != event["core"]:
-            message = f"{described(event)} on core {event['core']}; it is the turn of core {slot.core}"
-            self._find("timetable", slot.task, abs(slot.core - event["core"]), "cores", message)
+            message = f"{self._described(event)} on core {event['core']}; it is the turn of core {slot.core}"
+            self._find("timetable", slot.task, message, abs(slot.core - event["core"]), "cores")
 
-    def _finish(self, event: Event, vm: VmBook) -> None:
+    def _finish(self, event: Event, vm: VmBook, book: TaskBook) -> None:
         name, now = event["task"], event["t"]
-        book = self._task(event)
-        if book is None:
-            return
         run = self._end_run(event, vm, book)
         if run is not None and run.preempted_uptime_s is not None:
-            self._find("preemption", name, 1, "tasks", f"{described(event)}, though it has been preempted")
+            self._find("preemption", event, ", though it has been preempted")
         if run is not None and vm.market == "spot":
             self.figures.checkpoints += run.work.count
         self._move(name, book, None)
@@ -565,10 +529,10 @@ class PlanAudit(SecondsAudit):
                 self._check_missed_starts(vm, vm.uptime_s(event["t"]))
         name = event["task"]
         if book.home != source.name:
-            self._find(rule, name, 1, "tasks", f"{described(event)}: task {name!r} belongs to {book.home}")
+            self._find(rule, name, f"{self._described(event)}: task {name!r} belongs to {book.home}", 1, "tasks")
         self._check_mode(event, target, name, event.get("mode"))
         if source is target:
-            self._find(rule, name, 1, "tasks", f"{described(event)}: that is no move")
+            self._find(rule, name, f"{self._described(event)}: that is no move", 1, "tasks")
         book.mode = event.get("mode")
         return book, source, target
 
@@ -580,9 +544,9 @@ class PlanAudit(SecondsAudit):
         book, source, target = moved
         name, now = event["task"], event["t"]
         if not (source.halted or source.draining or source.reclaimed):
-            self._find("migration", name, 1, "tasks", f"{described(event)}: {source.name} is {source.condition}")
+            self._find("migration", event, f": {source.name} is {source.condition}")
         if target.halted or target.draining:
-            self._find("migration", name, 1, "tasks", f"{described(event)}: {target.name} is {target.condition}")
+            self._find("migration", event, f": {target.name} is {target.condition}")
         self._check_kind(event, target)
         recovered = False
         if book.running_on is not None:
@@ -590,8 +554,7 @@ class PlanAudit(SecondsAudit):
             recovered = self._take_down(book, self._saved_by_run(runner, runner.runs[name], now))
             self._drop_run(name, book)
         if bool(event.get("recovered")) != recovered:
-            message = f"{described(event)}: it {'goes' if recovered else 'does not go'} on from a checkpoint"
-            self._find("saved", name, 1, "tasks", message)
+            self._find("saved", event, f": it {'goes' if recovered else 'does not go'} on from a checkpoint")
         self._check_saved(event, book)
         book.moved_late = book.moved_late or bool(event.get("late"))
         self._append(event, book, source, target)
@@ -654,23 +617,22 @@ class PlanAudit(SecondsAudit):
         kind = event["kind"]
         if kind != ("busy" if target.tasks else "new" if target.state == "launching" else "idle"):
             state = f"{target.state}, launched at {target.launched_s} s, with {len(target.tasks)} unfinished tasks"
-            message = f"{described(event)} is recorded as of kind {kind!r}; the target is {state}"
-            self._find("migration", event["task"], 1, "tasks", message)
+            self._find("migration", event, f" is recorded as of kind {kind!r}; the target is {state}")
 
     def _steal(self, event: Event) -> None:
-        self.figures.tasks_stolen += 1
+        self.figures.events["steal"] += 1
         moved = self._moved(event, "steal")
         if moved is None:
             return
         book, source, target = moved
         name, now = event["task"], event["t"]
         if source.state not in ("up", "launching"):
-            self._find("steal", name, 1, "tasks", f"{described(event)}: {source.name} is {source.condition}")
+            self._find("steal", event, f": {source.name} is {source.condition}")
         if book.running_on is not None:
-            self._find("steal", name, 1, "tasks", f"{described(event)}: it runs on {book.running_on}")
+            self._find("steal", event, f": it runs on {book.running_on}")
             self._drop_run(name, book)
         if target.state not in ("up", "launching") or target.draining:
-            self._find("steal", name, 1, "tasks", f"{described(event)}: {target.name} is {target.condition}")
+            self._find("steal", event, f": {target.name} is {target.condition}")
         target.stolen = target.stolen + 1 if target.stole_s == now else 1
         target.stole_s = now
         self._move_up(target)
@@ -683,16 +645,14 @@ class PlanAudit(SecondsAudit):
 
     def _steal_attempt(self, event: Event, vm: VmBook) -> None:
         stolen = event["stolen"]
-        self.figures.steal_attempts += 1
         self.figures.steals += stolen > 0
         self._in_state(event, vm, "up", "launching")
         known = vm.stolen if vm.stole_s == event["t"] else 0
         if stolen != known:
-            message = f"{described(event)} of {stolen} tasks; there were {known}"
-            self._find("steal", vm.name, abs(stolen - known), "tasks", message)
+            self._find("steal", event, f" of {stolen} tasks; there were {known}", abs(stolen - known), "tasks")
         own = len(vm.tasks) - known
         if own > 0:
-            self._find("steal", vm.name, own, "tasks", f"{described(event)}: it is not idle, it has tasks of its own")
+            self._find("steal", event, ": it is not idle, it has tasks of its own", own, "tasks")
         vm.stolen = 0
 
     def _stranded(self, event: Event, vm: VmBook) -> None:
@@ -701,33 +661,30 @@ class PlanAudit(SecondsAudit):
             return
         off = max(stays - known, 0) if vm.draining else abs(known - stays)  # what drains may end in time
         if off:
-            message = f"{described(event)}: {stays} tasks; {known} are there"
-            self._find("migration", vm.name, off, "tasks", message)
+            self._find("migration", event, f": {stays} tasks; {known} are there", off, "tasks")
 
-    def _preempt(self, event: Event, vm: VmBook) -> None:
+    def _preempt(self, event: Event, vm: VmBook, book: TaskBook) -> None:
         """A running task stops, and writes a checkpoint first if it is to."""
         name, now = event["task"], event["t"]
-        book = self._task(event)
-        if book is None or not self._in_state(event, vm, "up"):
+        if not self._in_state(event, vm, "up"):
             return
         self.figures.preemptions += 1
         run = vm.runs.get(name)
         if run is None or run.preempted_uptime_s is not None:
             does = "does not run there" if run is None else "has been preempted already"
-            self._find("preemption", name, 1, "tasks", f"{described(event)}: it {does}")
+            self._find("preemption", event, f": it {does}")
             return
         self._check_same_core(event, run)
         uptime, rules = vm.uptime_s(now), self.facts.interval_and_dump_s(name)
         if run.due_uptime_s < uptime:
             over = uptime - run.due_uptime_s
-            self._find("run-time", name, over, "s", f"{described(event)}, {over} s after it was due to finish")
+            self._find("run-time", event, f", {over} s after it was due to finish", over)
         if event["checkpoint"] and rules is None:
-            self._find("preemption", name, 1, "tasks", f"{described(event)}: the bag has no checkpoints")
+            self._find("preemption", event, ": the bag has no checkpoints")
         dump_s = round_up(rules[1] / run.work.speed) if event["checkpoint"] and rules is not None else 0
         off = abs(event["until_s"] - now - dump_s)
         if off:
-            message = f"{described(event)} until {event['until_s']} s; writing a checkpoint takes {dump_s} s"
-            self._find("preemption", name, off, "s", message)
+            self._find("preemption", event, f" until {event['until_s']} s; writing a checkpoint takes {dump_s} s", off)
         table = self.timetables[vm.name]
         table.unsure = table.unsure or table.disturbed or table.early_s == now
         if not dump_s:
@@ -737,20 +694,20 @@ class PlanAudit(SecondsAudit):
         if longer:  # what waits for its memory waits longer
             self._disturb(vm)
 
-    def _preempted(self, event: Event, vm: VmBook) -> None:
+    def _preempted(self, event: Event, vm: VmBook, book: TaskBook) -> None:
         """A task that was preempted waits behind all that waits on its core."""
         name, now = event["task"], event["t"]
-        book, run = self._task(event), vm.runs.get(name)
-        if book is None or not self._in_state(event, vm, "up"):
+        run = vm.runs.get(name)
+        if not self._in_state(event, vm, "up"):
             return
         if run is None or run.preempted_uptime_s is None:
-            self._find("preemption", name, 1, "tasks", f"{described(event)}, but nobody has asked for that")
+            self._find("preemption", event, ", but nobody has asked for that")
             return
         self._check_same_core(event, run)
         uptime = vm.uptime_s(now)
         off = abs(uptime - run.due_uptime_s)
         if off:
-            self._find("preemption", name, off, "s", f"{described(event)}, {off} s off the end of its checkpoint")
+            self._find("preemption", event, f", {off} s off the end of its checkpoint", off)
         saves = self._saved_by_run(vm, run, now)
         if run.writes:
             worked = (run.preempted_uptime_s - run.started_uptime_s) * run.work.speed
@@ -787,18 +744,18 @@ class PlanAudit(SecondsAudit):
         for name, plan in self.planned.items():
             if name not in self.vms:
                 message = f"VM {name!r} of the plan, with {counted(len(plan.slots), 'task')}, is never requested"
-                self._find("plan", name, 1, "VMs", message)
+                self._find("plan", name, message, 1, "VMs")
         left = [(name, book) for name, book in self.tasks.items() if not book.finished]
         for name, book in left:
             vm = None if book.home is None else self.vms.get(book.home)
             if vm is None or not (vm.reclaimed or vm.ended_from in ("hibernated", "stopped")):
                 was = "there is no such VM" if vm is None else f"that is {vm.ended_from} when it ends"
                 message = f"task {name!r} is unfinished though its VM, {book.home}, is not hibernated: {was}"
-                self._find("task-once", name, 1, "tasks", message)
+                self._find("task-once", name, message)
         end_s, until_s = self.trace.end["t"], max(self.day.times, default=0)
         if left and end_s < until_s:
             message = f"the replay ends at {end_s} s with {counted(len(left), 'task')} unfinished; the day goes on"
-            self._find("timeline", "", until_s - end_s, "s", f"{message} until {until_s} s")
+            self._find("timeline", "", f"{message} until {until_s} s", until_s - end_s)
 
     def _note_lateness(self) -> None:
         late = [book.late_by_s for book in self.tasks.values() if book.late_by_s]

@@ -9,7 +9,8 @@ from collections.abc import Collection
 
 from ...traces.trace import Trace
 from ..facts import InstanceFacts
-from ..vm_audit import Audit, Event, described
+from ..findings import Event
+from ..vm_audit import Audit
 from ..vm_books import LAST_RANK, RANKS, RunBook, VmBook
 from .day import RECALLED, Day, Expected
 from .timetable import Timetable
@@ -80,7 +81,7 @@ class SecondsAudit(Audit):
         self._day_on_record(now, LAST_RANK)
         for vm in self.vms.values():
             if vm.state == "launching" and vm.launched_s + self.facts.boot_s == now:
-                self._find("ready", vm.name, 1, "events", f"{vm.name} is ready at {now} s, which is not recorded")
+                self._find("ready", vm.name, f"{vm.name} is ready at {now} s, which is not recorded")
             if vm.state != "up":
                 continue
             uptime = vm.uptime_s(now)
@@ -88,7 +89,7 @@ class SecondsAudit(Audit):
                 if run.due_uptime_s == uptime:
                     does = "finish" if run.preempted_uptime_s is None else "stop"
                     due = f"task {run.task!r} on {vm.name} is to {does} by {now} s"
-                    self._find("run-time", run.task, 1, "events", f"{due}, before any decision of that second")
+                    self._find("run-time", run.task, f"{due}, before any decision of that second", 1, "events")
             self._check_missed_starts(vm, uptime + 1)
 
     def _day_on_record(self, now: int, rank: int) -> None:
@@ -104,7 +105,7 @@ class SecondsAudit(Audit):
         due, self.stopping = self.stopping, None
         if due is not None and {key: event.get(key) for key in due} != due:
             message = f"{due['task']!r} is preempted on {due['vm']} at {due['t']} s and stops at once"
-            self._find("preemption", due["task"], 1, "events", f"{message}, which is not recorded")
+            self._find("preemption", due["task"], f"{message}, which is not recorded", 1, "events")
 
     def _comes_later(self, event: Event, vm: VmBook) -> bool:
         """True if an event was caused in its second: it follows the VMs that come back at once."""
@@ -120,12 +121,12 @@ class SecondsAudit(Audit):
         while announced and (announced[0].time_s, max(announced[0].rank, RANKS[announced[0].kind])) < (now, rank):
             due = announced.popleft()
             message = f"the {due.kind} of {due.fields['type']} changes at {due.time_s} s, which is not recorded"
-            self._find("timeline", due.fields["type"], 1, "events", message)
+            self._find("timeline", due.fields["type"], message)
 
     def _woken(self, event: Event) -> None:
         """A policy is woken once in a second."""
         if self.woken_s == event["t"]:
-            self._find("order", "", 1, "events", f"{described(event)} is recorded twice")
+            self._find("order", "", f"{self._described(event)} is recorded twice")
         self.woken_s = event["t"]
 
     def _announced(self, event: Event) -> Expected | None:
@@ -133,7 +134,7 @@ class SecondsAudit(Audit):
         due = self._matching(event)
         if due is None:
             message = f"{event['event']} of {event['type']} at {event['t']} s: the day says nothing of the kind"
-            self._find("timeline", event["type"], 1, "events", message)
+            self._find("timeline", event["type"], message)
         else:
             self.day.announced.remove(due)
         return due
@@ -191,7 +192,7 @@ class SecondsAudit(Audit):
         for name, at in [(name, at) for name, at in self.triggers.items() if at < next_s]:
             del self.triggers[name]
             message = f"the migration trigger of {name}, set to {at} s, has not been reached by {next_s} s"
-            self._find("trigger", name, next_s - at, "s", message)
+            self._find("trigger", name, message, next_s - at)
 
     def _check_free_core(self, vm: VmBook) -> None:
         """Find a core that stays free while tasks wait that fit: in whatever order they do, the first would start."""
@@ -201,7 +202,7 @@ class SecondsAudit(Audit):
             return
         if table.misses_all(vm.type.size - vm.used, self.now_s):
             message = f"a core of {vm.name} stays free at {self.now_s} s, though {len(vm.tasks)} tasks are there"
-            self._find("timetable", vm.name, 1, "cores", f"{message} that fit")
+            self._find("timetable", vm.name, f"{message} that fit", 1, "cores")
 
     def _disturb(self, vm: VmBook) -> None:
         """Have the tasks that wait on a VM move up as soon as it is its turn."""
@@ -254,7 +255,7 @@ class SecondsAudit(Audit):
         writing = [run.core for run in vm.runs.values() if run.preempted_uptime_s is not None]
         for slot in self.timetables[vm.name].due(until_uptime_s, writing):
             message = f"task {slot.task!r} does not start on {vm.name} when it has been up for {slot.start_s} s"
-            self._find("timetable", slot.task, until_uptime_s - slot.start_s, "s", message)
+            self._find("timetable", slot.task, message, until_uptime_s - slot.start_s)
 
     def _catch_up(self, vm: VmBook, now: int, rank: int) -> None:
         """Find events that the VM should have had by now: of the same moment, those before a rank."""
@@ -262,4 +263,4 @@ class SecondsAudit(Audit):
         while expected and (expected[0].time_s, RANKS[expected[0].kind]) < (now, rank):
             due = expected.popleft()
             message = f"{vm.name} does not {_DONE[due.kind]} at {due.time_s} s, as {vm.type.name} VMs do"
-            self._find("timeline", vm.name, 1, "events", message)
+            self._find("timeline", vm.name, message)

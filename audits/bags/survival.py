@@ -50,8 +50,7 @@ from ...instances.instance import Instance
 from ...schedules.documents import ScheduleColumns, Survival
 from ..facts import Share
 from .survival_losses import NEVER_S, AvailableVms, Losses, Lost, RescueType
-from .survival_rescues import TakeoverVm, earliest_ends, filled
-from .survival_twins import Twins
+from .survival_rescues import TakeoverVm, Twins, earliest_ends, filled
 
 _MOST_TO_FIND = 2_000_000
 _MOST_TO_IMPROVE = 120_000
@@ -221,7 +220,7 @@ class _Blocks:
         # There are 2^n sets of types: of many types, a bound that is no less for any set must do.
         if len(self.types) > _MOST_TYPES:
             return self._least_saved_usd(at_s) + _rescue_usd(losses, places, at_s)
-        types = [losses.market_type[int(losses.plan.task_vm[row])][0] for row in lost.rows]
+        types = [losses.type_of(row) for row in lost.rows]
         bills = []
         for size in range(1, len(self.types) + 1):
             for down in combinations(self.types, size):

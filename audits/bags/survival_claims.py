@@ -12,8 +12,8 @@ from ...core.quantities import IntArray
 from ...instances.entries import VmType
 from ...schedules.documents import Rescue, RescueTask, RescueVm, Survival
 from ...schedules.plan_text import LOSSES
-from ..facts import Violation
-from .plan_arrays import size_kb
+from ..findings import Violation
+from .plan_arrays import most_in_use, size_kb
 from .survival import Judge, beyond_rescue
 from .survival_losses import NEVER_S, Losses
 
@@ -39,10 +39,10 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
     if claimed.verdict == "survives" and found.verdict == "does-not-survive":
         where = f"{' and '.join(found.worst_types or ())} at {found.worst_at_s:,} s"
         message = f"the plan says that it survives {said}; it does not survive the loss of {where}: {found.reason}"
-        yield Violation("survival-claim", claimed.level, 1, "plans", message)
+        yield Violation.of("survival-claim", claimed.level, message)
     if claimed.verdict == "does-not-survive" and found.verdict == "survives" and _rescued(judge, claimed):
         message = f"the plan says that it does not survive {said}; it does, for at most $ {found.worst_cost_usd:.4f}"
-        yield Violation("survival-claim", claimed.level, 1, "plans", message)
+        yield Violation.of("survival-claim", claimed.level, message)
     if claimed.verdict == "survives":
         groups, together = losses.groups(claimed.level), losses.groups("blackout")
         # Stated costs and slack are compared with bounds, not with rescues found here: a better one may exist.
@@ -53,17 +53,17 @@ def false_claims(judge: Judge, claimed: Survival, cost_usd: float) -> Iterator[V
         yield from _cheaper_than_can_be(losses, claimed.blackout_cost_usd, together, "blackout_cost_usd")
         if claimed.blackout_cost_usd is not None and judge.judge("blackout").verdict == "does-not-survive":
             message = f"the plan states a bill for {LOSSES['blackout']}, which it does not survive"
-            yield Violation("survival-claim", "blackout_cost_usd", 1, "plans", message)
+            yield Violation.of("survival-claim", "blackout_cost_usd", message)
     # This plan is one without a demand as well, so the cheapest of those cannot cost more.
     without = claimed.cost_without_usd
     if without is not None and without > cost_usd * (1 + float(_TOLERANCE)):
         message = (
             f"the plan says that one that need not survive costs {without:.9g} $; it costs {cost_usd:.9g} $ itself"
         )
-        yield Violation("survival-claim", "cost_without_usd", without - cost_usd, "USD", message)
+        yield Violation.of("survival-claim", "cost_without_usd", message, without - cost_usd, "USD")
     if claimed.spot_with is not None and losses.spot_types:
         message = f"the plan says what would bring spot VMs in; it has some of {' and '.join(losses.spot_types)}"
-        yield Violation("survival-claim", "spot_with", len(losses.spot_types), "types", message)
+        yield Violation.of("survival-claim", "spot_with", message, len(losses.spot_types), "types")
     if claimed.rescue is not None:
         yield from _Stored(losses, claimed, claimed.rescue).violations()
 
@@ -107,7 +107,7 @@ def _cheaper_than_can_be(
                 f"the plan says {name} {stated:.9g}; if spot VMs of {' and '.join(types)} go down at {at_s:,} s, it "
                 f"comes to at least {float(usd):.9g}"
             )
-            yield Violation("survival-claim", name, float(usd) - stated, "USD", message)
+            yield Violation.of("survival-claim", name, message, float(usd) - stated, "USD")
             return
 
 
@@ -118,7 +118,7 @@ def _cheaper_than_the_plan(losses: Losses, claimed: Survival) -> Iterator[Violat
         stated = getattr(claimed, name)
         if stated is not None and planned_usd > Fraction(stated) * (1 + _TOLERANCE):
             message = f"the plan says {name} {stated:.9g}; it comes to {float(planned_usd):.9g} if nothing is lost"
-            yield Violation("survival-claim", name, float(planned_usd) - stated, "USD", message)
+            yield Violation.of("survival-claim", name, message, float(planned_usd) - stated, "USD")
 
 
 def _some_moments_s(losses: Losses, types: tuple[str, ...]) -> list[int]:
@@ -137,7 +137,7 @@ def _later_than_said(losses: Losses, slack_s: int, groups: Collection[tuple[str,
             if reason is not None:
                 where = f"spot VMs of {' and '.join(types)} go down at {at_s:,} s"
                 message = f"the plan says least_slack_s {slack_s:,}; no rescue ends so early if {where}: {reason}"
-                yield Violation("survival-claim", "least_slack_s", slack_s, "s", message)
+                yield Violation.of("survival-claim", "least_slack_s", message, slack_s)
                 return
 
 
@@ -148,7 +148,7 @@ def least_bill_usd(losses: Losses, types: tuple[str, ...], at_s: int) -> Fractio
         return paid
     prices = [found.usd_per_s for found in losses.types]
     for number in losses.on_demand:  # a VM of the plan may be cheaper than those of its type
-        kind = losses.type_number.get(losses.market_type[number][0])
+        kind = losses.vm_kind[number]
         if kind is not None:
             prices[kind] = min(prices[kind], losses.sessions[number].usd_per_s)
     rates = [price / found.slots for price, found in zip(prices, losses.types, strict=True)]
@@ -177,7 +177,7 @@ class _Stored:
         types = set(rescue.types)
         if not any(types <= {*group} for group in losses.groups(self.claimed.level)):
             message = f"the rescue is one of {', '.join(rescue.types)}; the level is {self.claimed.level}"
-            yield Violation("rescue-task", "", 1, "rescues", message)
+            yield Violation.of("rescue-task", "", message, 1, "rescues")
         yield from self._vms()
         yield from self._limits()
         yield from self._tasks()
@@ -191,7 +191,7 @@ class _Stored:
         losses, at_s = self.losses, self.rescue.at_s
         for name, count in Counter(vm.id for vm in self.rescue.vms).items():
             if count > 1:
-                yield Violation("rescue-vm", name, count - 1, "VMs", f"{name} of the rescue is there {count} times")
+                yield Violation.of("rescue-vm", name, f"{name} of the rescue is there {count} times", count - 1, "VMs")
         for vm in self.rescue.vms:
             wrong = ""
             if vm.type not in losses.type_number:
@@ -202,14 +202,14 @@ class _Stored:
                 number = self.numbers.get(vm.id)
                 if number is None:
                     wrong = "is no VM of the plan, and not called new"
-                elif losses.market_type[number] != (vm.type, "on-demand"):
-                    wrong = f"is {losses.plan.vms[number].type} {losses.plan.vms[number].market} in the plan"
+                elif (own := losses.plan.vms[number]).type != vm.type or own.market != "on-demand":
+                    wrong = f"is {own.type} {own.market} in the plan"
                 elif losses.vm_end_s[number] <= at_s:
                     wrong = f"has ended at {losses.vm_end_s[number]:,} s in the plan"
                 elif number in losses.closed:
                     wrong = "takes no more tasks"
             if wrong:
-                yield Violation("rescue-vm", vm.id, 1, "VMs", f"{vm.id} of the rescue at {at_s:,} s {wrong}")
+                yield Violation.of("rescue-vm", vm.id, f"{vm.id} of the rescue at {at_s:,} s {wrong}")
 
     def _requested_s(self, vm: RescueVm) -> int:
         """Time of the request for a new VM."""
@@ -227,7 +227,7 @@ class _Stored:
         new = [vm for vm in self.vms.values() if vm.new and vm.type in losses.type_number]
         for at_s in sorted({self._requested_s(vm) for vm in new}):
             counts = Counter(
-                losses.market_type[number][0]
+                losses.plan.vms[number].type
                 for number in losses.on_demand
                 if max(int(losses.vm_end_s[number]), own_end_s.get(number, 0)) > at_s
             )
@@ -237,13 +237,13 @@ class _Stored:
                 count, over = counts[found.name], counts[found.name] - found.limit
                 if over > 0 and rented[found.name]:  # else machines exceed it already, without the rescue
                     message = f"{count} {found.name} on demand at {at_s:,} s, {over} over the limit of {found.limit}"
-                    yield Violation("rescue-limit", found.name, over, "VMs", message)
+                    yield Violation.of("rescue-limit", found.name, message, over, "VMs")
             for quota in losses.quotas:
                 count = losses.on_demand_weight(quota, counts)
                 if count > quota.most and losses.on_demand_weight(quota, rented):
                     over = count - quota.most
                     message = f"{count} {quota.unit} on demand at {at_s:,} s, {over} over the limit of {quota.most}"
-                    yield Violation("rescue-limit", quota.name, over, quota.unit, message)
+                    yield Violation.of("rescue-limit", quota.name, message, over, quota.unit)
 
     def _tasks(self) -> Iterator[Violation]:
         losses, at_s, plan = self.losses, self.rescue.at_s, self.losses.plan
@@ -252,36 +252,36 @@ class _Stored:
         counts = Counter(task.id for task in self.rescue.tasks)
         for name in left_s:
             if not counts[name]:
-                yield Violation("rescue-task", name, 1, "tasks", f"task {name!r} is lost, and not in the rescue")
+                yield Violation.of("rescue-task", name, f"task {name!r} is lost, and not in the rescue")
         for name, count in counts.items():
             if name not in left_s:
                 message = f"task {name!r} is in the rescue, and is not lost at {at_s:,} s"
-                yield Violation("rescue-task", name, count, "tasks", message)
+                yield Violation.of("rescue-task", name, message, count, "tasks")
             elif count > 1:
                 message = f"task {name!r} is {count} times in the rescue"
-                yield Violation("rescue-task", name, count - 1, "tasks", message)
+                yield Violation.of("rescue-task", name, message, count - 1, "tasks")
         for task in self.rescue.tasks:
             vm = self.vms.get(task.vm)
             if vm is None:
                 message = f"task {task.id!r} is on {task.vm!r}, no VM of the rescue"
-                yield Violation("rescue-vm", task.id, 1, "tasks", message)
+                yield Violation.of("rescue-vm", task.id, message, 1, "tasks")
             elif task.id in left_s and vm.type in losses.type_number:
                 yield from self._task(task, vm, left_s[task.id][losses.type_number[vm.type]])
 
     def _task(self, task: RescueTask, vm: RescueVm, left_s: int) -> Iterator[Violation]:
         given_s = task.end_s - task.start_s
         if left_s >= NEVER_S:
-            yield Violation("rescue-vm", task.id, 1, "tasks", f"task {task.id!r} cannot run on {vm.id}, a {vm.type}")
+            yield Violation.of("rescue-vm", task.id, f"task {task.id!r} cannot run on {vm.id}, a {vm.type}", 1, "tasks")
         elif given_s != left_s:
             message = (
                 f"what is left of task {task.id!r} takes {left_s:,} s on {vm.id}, the rescue gives it {given_s:,} s"
             )
-            yield Violation("rescue-time", task.id, abs(given_s - left_s), "s", message)
+            yield Violation.of("rescue-time", task.id, message, abs(given_s - left_s))
         begin_s = self._requested_s(vm) if vm.new else self.rescue.at_s
         early_s = begin_s + self.losses.types[self.losses.type_number[vm.type]].takeover_s - task.start_s
         if early_s > 0:
             message = f"task {task.id!r} starts at {task.start_s:,} s, {early_s:,} s before it can go on on {vm.id}"
-            yield Violation("rescue-time", task.id, early_s, "s", message)
+            yield Violation.of("rescue-time", task.id, message, early_s)
 
     def _on(self, vm: RescueVm) -> list[tuple[int, int, int, str]]:
         """Tasks on a VM, those of the plan included: start, end, first core and name."""
@@ -304,12 +304,12 @@ class _Stored:
         for start_s, end_s, core, name in self._on(vm):
             if core >= given.vcpus:
                 message = f"task {name!r} is on core {core} of {vm.id}, which has cores 0 to {given.vcpus - 1}"
-                yield Violation("rescue-core", name, 1, "tasks", message)
+                yield Violation.of("rescue-core", name, message)
             before_s, before = latest.get(core, (start_s, ""))
             if before_s > start_s:
                 over_s = min(before_s, end_s) - start_s
                 message = f"tasks {before!r} and {name!r} overlap by {over_s:,} s on core {core} of {vm.id}"
-                yield Violation("rescue-core", vm.id, over_s, "s", message)
+                yield Violation.of("rescue-core", vm.id, message, over_s)
             latest[core] = max(latest.get(core, (0, "")), (end_s, name))
         if bag.cores.max() > 1:
             yield from self._too_much("rescue-core", vm, bag.cores, given.vcpus, 1, "cores")
@@ -320,19 +320,12 @@ class _Stored:
         self, rule: str, vm: RescueVm, needs: IntArray, size: int, one: int, unit: str
     ) -> Iterator[Violation]:
         """Find the moment at which the tasks on a VM need most, if that is more than it has."""
-        changes: list[tuple[int, int]] = []
-        for start_s, end_s, _, name in self._on(vm):
-            need = int(needs[self.losses.bag.entry(name)])
-            changes += [(start_s, need), (end_s, -need)]
-        used = worst = worst_at_s = 0
-        for at_s, change in sorted(changes):  # at equal times, what ends frees its part first
-            used += change
-            if used > worst:
-                worst, worst_at_s = used, at_s
+        entry, tasks = self.losses.bag.entry, self._on(vm)
+        worst, worst_at_s = most_in_use((start_s, end_s, int(needs[entry(name)])) for start_s, end_s, _, name in tasks)
         if worst > size:
             over = (worst - size) / one
             message = f"{vm.id} needs {worst / one:.1f} {unit} at {worst_at_s:,} s, {over:.1f} {unit} too much"
-            yield Violation(rule, vm.id, over, unit, message)
+            yield Violation.of(rule, vm.id, message, over, unit)
 
     def _deadline(self) -> Iterator[Violation]:
         losses = self.losses
@@ -344,11 +337,11 @@ class _Stored:
             late_s = task.end_s + int(losses.early_s[row]) - losses.instance.deadline_s
             if late_s > 0:
                 message = f"task {task.id!r} of the rescue ends at {task.end_s:,} s, {late_s:,} s after the deadline"
-                yield Violation("rescue-deadline", task.id, late_s, "s", message)
+                yield Violation.of("rescue-deadline", task.id, message, late_s)
             early_s = int(losses.release_s[row]) - task.start_s
             if early_s > 0:
                 message = f"task {task.id!r} of the rescue starts at {task.start_s:,} s, {early_s:,} s too early"
-                yield Violation("rescue-time", task.id, early_s, "s", message)
+                yield Violation.of("rescue-time", task.id, message, early_s)
 
     def _costs(self) -> Iterator[Violation]:
         losses, rescue = self.losses, self.rescue
@@ -368,20 +361,20 @@ class _Stored:
                 early_s, end_s = abs(session.from_s - vm.ready_s), max(session.from_s, ends_s.get(vm.id, 0))
             if early_s > 0:
                 message = f"{vm.id} of the rescue is paid from {vm.ready_s:,} s on, {early_s:,} s off"
-                yield Violation("rescue-cost", vm.id, early_s, "s", message)
+                yield Violation.of("rescue-cost", vm.id, message, early_s)
             if vm.end_s != end_s:
                 message = (
                     f"{vm.id} of the rescue says that it ends at {vm.end_s:,} s; its last task ends at {end_s:,} s"
                 )
-                yield Violation("rescue-cost", vm.id, abs(vm.end_s - end_s), "s", message)
+                yield Violation.of("rescue-cost", vm.id, message, abs(vm.end_s - end_s))
             usd = session.usd(end_s)
             total += usd
             if abs(Fraction(vm.cost_usd) - usd) > _TOLERANCE * usd:
                 message = (
                     f"{vm.id} of the rescue says that it costs {vm.cost_usd:.9g} $; it comes to {float(usd):.9g} $"
                 )
-                yield Violation("rescue-cost", vm.id, abs(vm.cost_usd - float(usd)), "USD", message)
+                yield Violation.of("rescue-cost", vm.id, message, abs(vm.cost_usd - float(usd)), "USD")
         stated = self.claimed.worst_cost_usd
         if stated is not None and total > Fraction(stated) * (1 + _TOLERANCE):
             message = f"the plan says worst_cost_usd {stated:.9g}; with its rescue it comes to {float(total):.9g}"
-            yield Violation("rescue-cost", "worst_cost_usd", float(total) - stated, "USD", message)
+            yield Violation.of("rescue-cost", "worst_cost_usd", message, float(total) - stated, "USD")

@@ -15,7 +15,7 @@ from itertools import islice
 import numpy as np
 
 from ...core.limits import sign_of_life
-from ...core.quantities import SECONDS_PER_HOUR, IntArray
+from ...core.quantities import SECONDS_PER_HOUR, BoolArray, IntArray
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
 from ..facts import QuotaRule, Share, exact, quota_rules, rounded_up, slots_of, without_zone
@@ -188,14 +188,11 @@ class Losses:
         self.run_s: dict[str, IntArray] = {}
         self.types = tuple(self._rescue_types())
         self.type_number = {found.name: number for number, found in enumerate(self.types)}
-        self.market_type = [(vm.type, vm.market) for vm in plan.vms]
+        self.vm_kind = [self.type_number.get(vm.type) for vm in plan.vms]
         lost = {vm.type for number, vm in enumerate(plan.vms) if vm.market == "spot" and self.vm_end_s[number] > 0}
         self.spot_types = tuple(vm_type.name for vm_type in instance.vm_types if vm_type.name in lost)
-        self.on_demand = [
-            number
-            for number in np.flatnonzero(self.vm_end_s > 0).tolist()
-            if self.market_type[number][1] == "on-demand"
-        ]
+        used = np.flatnonzero(self.vm_end_s > 0).tolist()
+        self.on_demand = [number for number in used if plan.vms[number].market == "on-demand"]
         self.slot_end_s = self._slot_ends_s()
         self.stays = bag.outside.get("on-demand", np.zeros(len(bag.need_kb), dtype=bool))[self.entry]
         whole = [np.where(self.stays, NEVER_S, self.run_s[found.name][self.entry]) for found in self.types]
@@ -237,12 +234,19 @@ class Losses:
             groups.setdefault(without_zone(name, self.given[name].zone), []).append(name)
         return tuple(map(tuple, groups.values()))
 
+    def type_of(self, row: int) -> str:
+        """Name of the type of the VM on which a task is."""
+        return self.plan.vms[int(self.plan.task_vm[row])].type
+
+    def _doomed(self, types: Collection[str]) -> BoolArray:
+        """Mask of the spot VMs of some types."""
+        return np.array([vm.market == "spot" and vm.type in types for vm in self.plan.vms], dtype=bool)
+
     def rows_of(self, types: Collection[str]) -> IntArray:
         """Rows of the tasks on spot VMs of some types, by their ends."""
         key = tuple(sorted(types))
         if key not in self._rows:
-            doomed = np.array([market == "spot" and name in key for name, market in self.market_type], dtype=bool)
-            rows = np.flatnonzero(doomed[self.plan.task_vm])
+            rows = np.flatnonzero(self._doomed(key)[self.plan.task_vm])
             self._rows[key] = rows[np.argsort(self.plan.task_end_s[rows], kind="stable")]
         return self._rows[key]
 
@@ -263,8 +267,7 @@ class Losses:
         plan, rules = self.plan, self.instance.checkpoint
         if rules is None:
             return []
-        name = self.market_type[int(plan.task_vm[row])][0]
-        key = int(self.entry[row]), name, int(plan.task_mode[row])
+        key = int(self.entry[row]), self.type_of(row), int(plan.task_mode[row])
         if key not in self._marks:
             interval, dump = self._interval_and_dump_s(row)
             count = rounded_up(self._run_s(row) / interval) - 1
@@ -296,8 +299,7 @@ class Losses:
             return Fraction(0), True
         interval, dump = self._interval_and_dump_s(row)
         passes_s = (interval + dump) / self._speed(row)
-        name = self.market_type[int(self.plan.task_vm[row])][0]
-        saves_s = interval * int(self.whole_s[row][self.type_number[name]]) / self._run_s(row)
+        saves_s = interval * int(self.whole_s[row][self.type_number[self.type_of(row)]]) / self._run_s(row)
         return passes_s - saves_s, passes_s.denominator == saves_s.denominator == 1
 
     def _interval_and_dump_s(self, row: int) -> tuple[Fraction, Fraction]:
@@ -308,13 +310,12 @@ class Losses:
 
     def _run_s(self, row: int) -> int:
         """Run time of a task where it is, at full speed and without checkpoints."""
-        return int(self.run_s[self.market_type[int(self.plan.task_vm[row])][0]][self.entry[row]])
+        return int(self.run_s[self.type_of(row)][self.entry[row]])
 
     def _speed(self, row: int) -> Fraction:
         if int(self.plan.task_mode[row]) != MODES.index("baseline"):
             return Fraction(1)
-        name = self.market_type[int(self.plan.task_vm[row])][0]
-        burstable = self.given[name].burstable
+        burstable = self.given[self.type_of(row)].burstable
         assert burstable is not None
         return exact(burstable.baseline_fraction)
 
@@ -338,7 +339,7 @@ class Losses:
     def fleet(self, at_s: int) -> AvailableVms:
         """VMs available for a rescue when spot VMs go down at a moment."""
         alive = [number for number in self.on_demand if self.vm_end_s[number] > at_s]
-        counts = Counter(self.market_type[number][0] for number in alive)
+        counts = Counter(self.plan.vms[number].type for number in alive)
         groups = tuple(
             (
                 tuple(quota.counts(found.name, self.given[found.name].vcpus, "on-demand") for found in self.types),
@@ -350,7 +351,7 @@ class Losses:
         new = tuple(max(found.limit - counts[found.name], 0) for found in self.types)
         own = []
         for number in alive:
-            kind = self.type_number.get(self.market_type[number][0])
+            kind = self.vm_kind[number]
             if kind is not None and number not in self.closed:
                 found = self.types[kind]
                 from_s = max(at_s + found.takeover_s, int(self.vm_end_s[number]) if found.may_bind else 0)
@@ -368,8 +369,8 @@ class Losses:
         """
         plan, core_end_s = self.plan, dict[int, list[int]]()
         for number in self.on_demand:
-            if self.market_type[number][0] in self.type_number:
-                core_end_s[number] = [-NEVER_S] * self.given[self.market_type[number][0]].vcpus
+            if self.vm_kind[number] is not None:
+                core_end_s[number] = [-NEVER_S] * self.given[plan.vms[number].type].vcpus
         rows = np.flatnonzero(np.isin(plan.task_vm, list(core_end_s)))
         for row in rows[np.argsort(plan.task_start_s[rows], kind="stable")].tolist():
             ends_s, start_s = core_end_s[int(plan.task_vm[row])], int(plan.task_start_s[row])
@@ -399,6 +400,5 @@ class Losses:
 
     def paid_usd(self, types: Collection[str] = (), until_s: int = 0) -> Fraction:
         """Bill of the plan's VMs as planned, where the spot VMs of some types are paid until a moment only."""
-        doomed = np.array([market == "spot" and name in types for name, market in self.market_type], dtype=bool)
-        ends_s = np.where(doomed, np.minimum(self.vm_end_s, until_s), self.vm_end_s).tolist()
+        ends_s = np.where(self._doomed(types), np.minimum(self.vm_end_s, until_s), self.vm_end_s).tolist()
         return bill_usd((self.sessions[vm], ends_s[vm]) for vm in np.flatnonzero(self.vm_end_s > 0).tolist())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from ..facts import Finding
+from ...traces.trace import Trace
+from ..figures import figure_off
+from ..findings import Finding
 from .cloud_book import MachineBook
 from .facts import NOISE, StreamFacts
 
@@ -70,17 +72,6 @@ class JobBook:
         return over_budget(self.charge, self.facts.budget)
 
 
-@dataclass(slots=True)
-class PlacementCounts:
-    """Counts of placements; see the end record in ``docs/formats.md``."""
-
-    good: int = 0
-    bad: int = 0
-    displaced: int = 0
-    stays: int = 0
-    unwanted: int = 0
-
-
 def over_budget(cost: Fraction, budget: Fraction) -> Fraction:
     """Excess of a cost over a budget; 0 if it is arithmetic noise."""
     over = cost - budget
@@ -95,8 +86,7 @@ def alike(one: Fraction, other: Fraction) -> bool:
 def platform_figure_findings(
     jobs: Collection[JobBook],
     machines: Collection[MachineBook],
-    counts: PlacementCounts,
-    end: Mapping[str, Any],
+    trace: Trace,
     last_s: int,
 ) -> Iterator[Finding]:
     """Compare the figures of an end record with those of the events.
@@ -107,13 +97,12 @@ def platform_figure_findings(
         All jobs of the platform.
     machines : collection of MachineBook
         All that have been launched.
-    counts : PlacementCounts
-        The figures of the placements.
-    end : mapping
-        The end record.
+    trace : Trace
+        Its end record, and its placements, which are counted whatever is wrong with them.
     last_s : int
         Time of the last event.
     """
+    end, placed = trace.end, [event for event in trace.events if event["event"] == "place"]
     ended = [job for job in jobs if job.stated_end_s is not None]
     cost = sum((job.charge for job in jobs), Fraction(0))
     overspend = sum((job.overspend for job in jobs), Fraction(0))
@@ -127,11 +116,11 @@ def platform_figure_findings(
         "overspent_jobs": (sum(job.overspend > 0 for job in jobs), "jobs"),
         "machines": (len(machines), "machines"),
         "vm_hours": (sum(machine.hours for machine in machines), "h"),
-        "good": (counts.good, "placements"),
-        "bad": (counts.bad, "placements"),
-        "displaced": (counts.displaced, "jobs"),
-        "stays": (counts.stays, "jobs"),
-        "unwanted": (counts.unwanted, "jobs"),
+        "good": (sum(event["good"] for event in placed), "placements"),
+        "bad": (sum(not event["good"] for event in placed), "placements"),
+        "displaced": (sum(len(event["displaced"]) for event in placed), "jobs"),
+        "stays": (sum(event["event"] == "stay" for event in trace.events), "jobs"),
+        "unwanted": (sum(bool(event.get("last")) for event in placed), "jobs"),
     }
     # Costs are sums of floats in the replay, and are looked at only where they differ by more than noise.
     if abs(end["cost"] - cost) > NOISE * cost:
@@ -140,6 +129,4 @@ def platform_figure_findings(
     if abs(end["overspend"] - overspend) > NOISE * cost:
         found["overspend"] = overspend, "units of cost"
     for name, (value, unit) in found.items():
-        if end[name] != value:
-            message = f"the end says {name} {end[name]:.12g}; the events come to {float(value):.12g}"
-            yield Finding("figures", "", float(abs(end[name] - value)), unit, message)
+        yield from figure_off(name, end[name], value, unit)

@@ -3,17 +3,80 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from ...core.wording import counted
 from ...traces.trace import Trace
-from ..facts import AuditReport
-from .books import CloudPlacement, Event, PlatformAuditBase, described, place_of
+from ..facts import exact
+from ..findings import AuditReport, Event, Findings
 from .cloud_book import CloudBook, MachineBook, Offer
 from .cluster_book import ClusterBook
-from .facts import PlatformFacts, StreamFacts
-from .job_book import JobBook, PlacementCounts, platform_figure_findings
+from .facts import ClusterFacts, PlatformFacts, StreamFacts
+from .job_book import JobBook, alike, over_budget, platform_figure_findings
+
+
+@dataclass(frozen=True, slots=True)
+class CloudPlacement:
+    """A job that is placed in a cloud, where it starts at once."""
+
+    job: JobBook
+    cloud: CloudBook
+    event: Event
+
+
+class PlatformAuditBase(Findings):
+    """The books of a replay on a hybrid platform, and what is found.
+
+    Parameters
+    ----------
+    trace : Trace
+        The replay; its records are those of the format.
+    facts : PlatformFacts
+        Those of its platform.
+    """
+
+    def __init__(self, trace: Trace, facts: PlatformFacts) -> None:
+        super().__init__()
+        self.trace = trace
+        self.run = trace.run
+        self.jobs = {name: JobBook(job) for name, job in facts.jobs.items()}
+        self.clusters: dict[str, ClusterBook] = {}
+        self.clouds: dict[str, CloudBook] = {}
+        for name, resource in facts.resources.items():
+            if isinstance(resource, ClusterFacts):
+                self.clusters[name] = ClusterBook(resource, self.run["rules"])
+            else:
+                self.clouds[name] = CloudBook(resource)
+        self.machines: dict[str, MachineBook] = {}
+        self.unplaced: dict[str, JobBook] = {}  # at this moment, from the last arrival on
+        self.in_cloud: CloudPlacement | None = None  # placed, not started
+
+    def _job(self, event: Event) -> JobBook | None:
+        job = self.jobs.get(event["job"])
+        if job is None:
+            self._find("job", event, ": the platform has no such job")
+        return job
+
+    def _check_promise(self, event: Event, job: JobBook, offers: list[Offer]) -> None:
+        """Judge that the stated end and cost are what the resource offers, and as good as stated."""
+        end_s, cost = event["end_s"], exact(event["cost"])
+        if not any(offer.end_s == end_s and alike(offer.cost, cost) for offer in offers):
+            offer = min(offers, key=lambda offer: (abs(offer.end_s - end_s), abs(offer.cost - cost)))
+            what = f"the rules give {offer.end_s} s and {float(offer.cost):.12g}"
+            if offer.end_s != end_s:
+                message = f" is to end at {end_s} s for {event['cost']:.12g}; {what}"
+                self._find("promise", event, message, abs(offer.end_s - end_s))
+            else:
+                message = f" is to cost {event['cost']:.12g} and to end at {end_s} s; {what}"
+                self._find("promise", event, message, abs(offer.cost - cost), "units of cost")
+        late_s, over = max(end_s - job.facts.deadline_s, 0), over_budget(cost, job.facts.budget)
+        if event["good"] == bool(late_s or over):
+            missed = [f"{late_s} s late"] * (late_s > 0) + [f"{float(over):.12g} over the budget"] * (over > 0)
+            said = "good" if event["good"] else "not good"
+            message = f" is said to be {said}; it is {' and '.join(missed) or 'in time and in the budget'}"
+            self._find("promise", event, message)
 
 
 class CloudAudit(PlatformAuditBase):
@@ -27,10 +90,8 @@ class CloudAudit(PlatformAuditBase):
 
     def _place_in_cloud(self, event: Event, job: JobBook, cloud: CloudBook) -> None:
         if event["displaced"]:
-            message = (
-                f"{described(event)} displaces {counted(len(event['displaced']), 'job')}; nothing waits for a cloud"
-            )
-            self._find("displacement", job.facts.id, len(event["displaced"]), "jobs", message)
+            message = f" displaces {counted(len(event['displaced']), 'job')}; nothing waits for a cloud"
+            self._find("displacement", event, message, len(event["displaced"]), "jobs")
         job.resource = cloud.facts.id
         self.in_cloud = CloudPlacement(job, cloud, event)
 
@@ -38,21 +99,20 @@ class CloudAudit(PlatformAuditBase):
         assert self.in_cloud is not None
         job, cloud = self.in_cloud.job.facts, self.in_cloud.cloud.facts
         message = f"{job.id!r}, placed in {cloud.id} at {self.in_cloud.event['t']} s, does not start at once"
-        self._find("placing", job.id, 1, "jobs", message)
+        self._find("placing", job.id, message)
         self.in_cloud = None
 
     def _launch(self, event: Event) -> None:
         name, resource = event["vm"], event["resource"]
         cloud = self.clouds.get(resource)
         if cloud is None:
-            self._find("machines", name, 1, "machines", f"{described(event)} from {resource}, which is no cloud")
+            self._find("machines", event, f" from {resource}, which is no cloud")
             return
         if name in self.machines:
-            self._find("machines", name, 1, "machines", f"{described(event)}: there is a machine of this name already")
+            self._find("machines", event, ": there is a machine of this name already")
             return
         if self.in_cloud is None or self.in_cloud.cloud is not cloud:
-            message = f"{described(event)}: no job is placed in {resource} that it could be for"
-            self._find("machines", name, 1, "machines", message)
+            self._find("machines", event, f": no job is placed in {resource} that it could be for")
         machine = self.machines[name] = MachineBook(name, cloud, event["t"], event["t"])
         self._launched.append(machine)
 
@@ -61,7 +121,7 @@ class CloudAudit(PlatformAuditBase):
         placement, self.in_cloud = self.in_cloud, None
         if placement is None or placement.job is not job or placement.cloud is not cloud:
             self.in_cloud = placement
-            self._find("one-place", name, 1, "jobs", f"{described(event)}: it {job.where}, and is not placed there now")
+            self._find("one-place", event, f": it {job.where}, and is not placed there now")
             return
         machines = self._machines_for(event, cloud)
         job.state, job.start_s, job.stated_start = "running", now, True
@@ -72,10 +132,8 @@ class CloudAudit(PlatformAuditBase):
         if offers:
             self._check_promise(placement.event, job, offers)
         else:
-            message = (
-                f"{described(event)} on {counted(len(machines), 'machine')}, which {cloud.facts.id} does not offer"
-            )
-            self._find("promise", name, 1, "jobs", message)
+            message = f" on {counted(len(machines), 'machine')}, which {cloud.facts.id} does not offer"
+            self._find("promise", event, message)
         job.due_s = now + cloud.run_s(job.facts, len(machines))
         job.charge = cloud.charge(machines, job.due_s)
         self._charged += job.charge
@@ -102,9 +160,9 @@ class CloudAudit(PlatformAuditBase):
             else:
                 machines[name] = machine
                 continue
-            self._find("machines", name, 1, "machines", f"{described(event)} on {name}, which {reason}")
+            self._find("machines", name, f"{self._described(event)} on {name}, which {reason}")
         if not event.get("vms"):
-            self._find("machines", event["job"], 1, "machines", f"{described(event)} on no machine")
+            self._find("machines", event["job"], f"{self._described(event)} on no machine")
         return list(machines.values())
 
     def _check_machines(self, event: Event, cloud: CloudBook, machines: list[MachineBook]) -> None:
@@ -114,21 +172,20 @@ class CloudAudit(PlatformAuditBase):
         best = cloud.most_paid()[: len(machines)]
         if len(taken) < len(best):
             over = len(best) - len(taken)
-            message = (
-                f"{described(event)} on {counted(len(fresh), 'new machine')}, {over} of them in place of idle ones"
-            )
-            self._find("machines", event["job"], over, "machines", message)
+            of = counted(len(fresh), "new machine")
+            message = f"{self._described(event)} on {of}, {over} of them in place of idle ones"
+            self._find("machines", event["job"], message, over, "machines")
         elif taken != best:
             less = sum(best) - sum(taken)
-            message = f"{described(event)} on machines with {less} s less of paid time than idle ones have"
-            self._find("machines", event["job"], less, "s", message)
+            message = f"{self._described(event)} on machines with {less} s less of paid time than idle ones have"
+            self._find("machines", event["job"], message, less)
 
     def _check_launched(self) -> None:
         """Machines are launched for the job that starts then."""
         for machine in self._launched:
             if not machine.used:
                 message = f"{machine.name} is launched at {machine.launched_s} s, but not used"
-                self._find("machines", machine.name, 1, "machines", message)
+                self._find("machines", machine.name, message)
         self._launched.clear()
 
     def _free_machines(self, job: JobBook) -> None:
@@ -148,20 +205,20 @@ class CloudAudit(PlatformAuditBase):
             if machine.idle and machine.paid_until_s == end_s and not machine.retained:
                 machine.retained = True
                 message = f"{name} is idle at the end of the hour that is paid ({end_s} s), but not given back"
-                self._find("machines", name, 1, "machines", message)
+                self._find("machines", name, message)
 
     def _terminate(self, event: Event) -> None:
         name, now = event["vm"], event["t"]
         machine = self.machines.get(name)
         if machine is None or machine.terminated_s is not None:
             reason = "has not been launched" if machine is None else f"was given back at {machine.terminated_s} s"
-            self._find("machines", name, 1, "machines", f"{described(event)}: it {reason}")
+            self._find("machines", event, f": it {reason}")
             return
         if machine.job is not None:
-            self._find("machines", name, 1, "machines", f"{described(event)}: it runs {machine.job!r}")
+            self._find("machines", event, f": it runs {machine.job!r}")
         elif now != machine.paid_until_s:
             off = abs(now - machine.paid_until_s)
-            self._find("machines", name, off, "s", f"{described(event)}; it is paid until {machine.paid_until_s} s")
+            self._find("machines", event, f"; it is paid until {machine.paid_until_s} s", off)
         machine.terminated_s = now
         machine.cloud.idle.pop(name, None)
 
@@ -169,13 +226,13 @@ class CloudAudit(PlatformAuditBase):
         """All machines are given back, and cost what jobs are charged for them."""
         for name, machine in self.machines.items():
             if machine.terminated_s is None:
-                self._find("bill", name, 1, "machines", f"{name} is never given back")
+                self._find("bill", name, f"{name} is never given back")
         bill = sum((machine.cost for machine in self.machines.values()), Fraction(0))
         if bill != self._charged:
             message = (
                 f"the machines cost {float(bill):.12g}, the jobs that had them are charged {float(self._charged):.12g}"
             )
-            self._find("bill", "", abs(bill - self._charged), "units of cost", message)
+            self._find("bill", "", message, abs(bill - self._charged), "units of cost")
 
 
 class ClusterAudit(PlatformAuditBase):
@@ -210,19 +267,17 @@ class ClusterAudit(PlatformAuditBase):
 
     def _check_displaced(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:
         """Displaced jobs wait behind the new one and would be late there; all such are, and have less work."""
-        name, listed = job.facts.id, event["displaced"]
+        listed = event["displaced"]
         if not self.run["displaces"]:
             if listed:
-                message = (
-                    f"{described(event)} displaces {counted(len(listed), 'job')}; policy {self.run['policy']} does not"
-                )
-                self._find("displacement", name, len(listed), "jobs", message)
+                message = f" displaces {counted(len(listed), 'job')}; policy {self.run['policy']} does not"
+                self._find("displacement", event, message, len(listed), "jobs")
             return
         late = [] if event.get("last") else cluster.late_behind(job.facts, event["t"])
         for other in late:
             if other.id not in listed:
-                message = f"{described(event)} leaves {other.id!r} in the queue, which would be late behind it"
-                self._find("displacement", other.id, 1, "jobs", message)
+                message = f"{self._described(event)} leaves {other.id!r} in the queue, which would be late behind it"
+                self._find("displacement", other.id, message)
         work = 0
         for place, other_name in enumerate(listed):
             book = self.jobs.get(other_name)
@@ -231,11 +286,12 @@ class ClusterAudit(PlatformAuditBase):
             if other_name in listed[:place]:
                 reason = "is in the list already"
             if reason:
-                message = f"{described(event)} displaces {other_name!r}, which {reason}"
-                self._find("displacement", other_name, 1, "jobs", message)
+                self._find(
+                    "displacement", other_name, f"{self._described(event)} displaces {other_name!r}, which {reason}"
+                )
         if work >= job.facts.size:
-            message = f"{described(event)} displaces {work} processor-minutes, not less than its own {job.facts.size}"
-            self._find("displacement", name, work - job.facts.size + 1, "processor-minutes", message)
+            message = f" displaces {work} processor-minutes, not less than its own {job.facts.size}"
+            self._find("displacement", event, message, work - job.facts.size + 1, "processor-minutes")
 
     def _undisplaceable(self, name: str, job: JobBook, cluster: ClusterBook, late: Sequence[StreamFacts]) -> str:
         """Reason against a displacement of a job by another; empty if there is none."""
@@ -258,28 +314,28 @@ class ClusterAudit(PlatformAuditBase):
                 self._let_begin(cluster, event["t"])
                 if sum(other.size for other in cluster.late_behind(job.facts, event["t"])) >= job.facts.size:
                     continue
-            self._find("placing", job.facts.id, 1, "jobs", f"{described(event)}: {resource} offers to run it")
+            self._find("placing", event, f": {resource} offers to run it")
             return
 
     def _start_on_cluster(self, event: Event, job: JobBook, cluster: ClusterBook) -> None:
         name, resource = job.facts.id, event["resource"]
         if event.get("vms") is not None:
-            message = f"{described(event)} is on machines; a cluster has none"
-            self._find("machines", name, len(event["vms"]), "machines", message)
+            message = f"{self._described(event)} is on machines; a cluster has none"
+            self._find("machines", name, message, len(event["vms"]), "machines")
         self._let_begin(cluster, event["t"] + 1)
         if job.resource != resource or job.state not in ("waiting", "running"):
-            self._find("one-place", name, 1, "jobs", f"{described(event)}: it {job.where}")
+            self._find("one-place", event, f": it {job.where}")
             return
         if job.stated_start:
-            self._find("one-place", name, 1, "jobs", f"{described(event)}: its start has been recorded before")
+            self._find("one-place", event, ": its start has been recorded before")
         job.stated_start = True
         if job.state == "waiting":
             others = "others have the processors until then, or there are none"
-            self._find("processors", name, 1, "jobs", f"{described(event)}: {others}")
+            self._find("processors", event, f": {others}")
         elif job.start_s != event["t"]:
             assert job.start_s is not None
             late = abs(event["t"] - job.start_s)
-            self._find("processors", name, late, "s", f"{described(event)}; it has processors from {job.start_s} s on")
+            self._find("processors", event, f"; it has processors from {job.start_s} s on", late)
 
 
 _FINISH, _TERMINATE, _DECIDED, _CLUSTER_START = range(4)
@@ -297,20 +353,10 @@ class PlatformAudit(ClusterAudit, CloudAudit):
 
     def __init__(self, trace: Trace, facts: PlatformFacts) -> None:
         super().__init__(trace, facts)
-        self.counts = PlacementCounts()
         self.now_s = 0
         self.rank = -1
         self._arrived = 0  # of the jobs in the order of arrival
         self._by_arrival = sorted(self.jobs.values(), key=lambda job: job.facts.place)
-        self._handlers: dict[str, Callable[[Event], None]] = {
-            "submit": self._submit,
-            "place": self._place,
-            "stay": self._stay,
-            "launch": self._launch,
-            "start": self._start,
-            "finish": self._finish,
-            "terminate": self._terminate,
-        }
 
     def report(self) -> AuditReport:
         """Go through the events, then the end."""
@@ -319,7 +365,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         self._decisions_end()
         self._end()
         jobs, machines = self.jobs.values(), self.machines.values()
-        self.findings += platform_figure_findings(jobs, machines, self.counts, self.trace.end, self.now_s)
+        self.findings += platform_figure_findings(jobs, machines, self.trace, self.now_s)
         ends = [job.stated_end_s for job in jobs if job.stated_end_s is not None]
         return AuditReport(
             findings=tuple(self.findings),
@@ -335,17 +381,15 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         kind, now = event["event"], event["t"]
         rank = self._rank(event)
         if now < self.now_s:
-            early = self.now_s - now
-            self._find(
-                "order", place_of(event), early, "s", f"{described(event)} stands after what is at {self.now_s} s"
-            )
+            message = f"{self._described(event)} stands after what is at {self.now_s} s"
+            self._find("order", _place(event), message, self.now_s - now)
         elif now > self.now_s:
             self._decisions_end()
             self.now_s, self.rank = now, -1
         if now == self.now_s:
             if rank < self.rank:
-                message = f"{described(event)} stands after {_RANK_NAMES[self.rank]} of the same moment"
-                self._find("order", place_of(event), 1, "events", message)
+                message = f"{self._described(event)} stands after {_RANK_NAMES[self.rank]} of the same moment"
+                self._find("order", _place(event), message)
             self.rank = max(self.rank, rank)
         if rank != _DECIDED or kind == "submit":
             self._decisions_end()
@@ -354,7 +398,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
                 self._never_started()
             self._check_launched()
         self._check_hour_ends(self.now_s + (rank > _TERMINATE))
-        self._handlers[kind](event)
+        getattr(self, f"_{kind}")(event)  # such as `_submit`
 
     def _rank(self, event: Event) -> int:
         kind = event["event"]
@@ -371,45 +415,36 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         self._check_launched()
         for name, job in self.unplaced.items():
             displaced = "" if job.resource is None else f", displaced from {job.resource},"
-            self._find("placing", name, 1, "jobs", f"{name!r}{displaced} is not placed at {self.now_s} s")
+            self._find("placing", name, f"{name!r}{displaced} is not placed at {self.now_s} s")
         self.unplaced.clear()
 
     # ---------------------------------------------------------------- arrivals
 
     def _submit(self, event: Event) -> None:
-        name, now = event["job"], event["t"]
         job = self._job(event)
         if job is None:
             return
         if job.state != "to come":
-            self._find("job", name, 1, "jobs", f"{described(event)}: it has arrived before")
+            self._find("job", event, ": it has arrived before")
             return
         while self._by_arrival[self._arrived].state != "to come":
             self._arrived += 1
         first = self._by_arrival[self._arrived]
         if job is not first:
-            self._find("job", name, 1, "jobs", f"{described(event)}: {first.facts.id!r} comes before it")
-        off = now - job.facts.arrival_s
-        if off:
-            when = "late" if off > 0 else "early"
-            self._find("job", name, abs(off), "s", f"{described(event)}, {abs(off)} s too {when}")
+            self._find("job", event, f": {first.facts.id!r} comes before it")
+        self._check_time("job", event, event["t"] - job.facts.arrival_s)
         job.state = "to be placed"
-        self.unplaced[name] = job
+        self.unplaced[job.facts.id] = job
 
     # -------------------------------------------------------------- placements
 
     def _place(self, event: Event) -> None:
         name, resource = event["job"], event["resource"]
-        counts = self.counts
-        counts.good += event["good"]
-        counts.bad += not event["good"]
-        counts.displaced += len(event["displaced"])
-        counts.unwanted += bool(event.get("last"))
         job = self._job(event)
         if job is None or not self._may_be_placed(event, job):
             return
         if resource == job.resource:
-            self._find("placing", name, 1, "jobs", f"{described(event)}: that is where it has been displaced from")
+            self._find("placing", event, ": that is where it has been displaced from")
         if event.get("last"):
             self._check_last(event, job)
         del self.unplaced[name]
@@ -418,13 +453,13 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         elif resource in self.clouds:
             self._place_in_cloud(event, job, self.clouds[resource])
         else:
-            self._find("placing", name, 1, "jobs", f"{described(event)}: the platform has no such resource")
+            self._find("placing", event, ": the platform has no such resource")
 
     def _may_be_placed(self, event: Event, job: JobBook) -> bool:
         """True if a job is free to be placed; a job that waits in a queue is reported, and taken out of the queue."""
         if job.facts.id in self.unplaced:
             return True
-        self._find("one-place", job.facts.id, 1, "jobs", f"{described(event)}: it {job.where}")
+        self._find("one-place", event, f": it {job.where}")
         if job.state == "waiting" and job.resource in self.clusters:
             self.clusters[job.resource].leave(job.facts)
         elif job.state != "to be placed":
@@ -435,22 +470,20 @@ class PlatformAudit(ClusterAudit, CloudAudit):
 
     def _check_last(self, event: Event, job: JobBook) -> None:
         """Judge a job that goes behind all others in a queue: only a new one that no resource offers to run does."""
-        name = job.facts.id
         if job.resource is not None:
-            self._find("placing", name, 1, "jobs", f"{described(event)}, behind all: it is not new")
+            self._find("placing", event, ", behind all: it is not new")
         elif event["resource"] not in self.clusters:
-            self._find("placing", name, 1, "jobs", f"{described(event)}, behind all: nothing waits there")
+            self._find("placing", event, ", behind all: nothing waits there")
         self._check_unwanted(event, job)
 
     def _stay(self, event: Event) -> None:
         name, resource = event["job"], event["resource"]
-        self.counts.stays += 1
         job = self._job(event)
         if job is None or not self._may_be_placed(event, job):
             return
         if job.resource != resource:
             before = "is new" if job.resource is None else f"has been displaced from {job.resource}"
-            self._find("placing", name, 1, "jobs", f"{described(event)}: it {before}")
+            self._find("placing", event, f": it {before}")
         self._check_unwanted(event, job)
         cluster = self.clusters.get(resource)
         if cluster is not None:
@@ -461,8 +494,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
     # ----------------------------------------------------------- starts and ends
 
     def _start(self, event: Event) -> None:
-        name, resource = event["job"], event["resource"]
-        job = self._job(event)
+        job, resource = self._job(event), event["resource"]
         if job is None:
             return
         if resource in self.clouds:
@@ -470,26 +502,22 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         elif resource in self.clusters:
             self._start_on_cluster(event, job, self.clusters[resource])
         else:
-            self._find("one-place", name, 1, "jobs", f"{described(event)}: the platform has no such resource")
+            self._find("one-place", event, ": the platform has no such resource")
 
     def _finish(self, event: Event) -> None:
-        name, resource, now = event["job"], event["resource"], event["t"]
-        job = self._job(event)
+        job, resource, now = self._job(event), event["resource"], event["t"]
         if job is None:
             return
         if resource in self.clusters:
             self._let_begin(self.clusters[resource], now)
         if job.resource != resource or job.state != "running":
-            self._find("one-place", name, 1, "jobs", f"{described(event)}: it {job.where}")
+            self._find("one-place", event, f": it {job.where}")
             return
-        if job.due_s is not None and now != job.due_s:
-            off = now - job.due_s
-            when = f"{abs(off)} s too {'late' if off > 0 else 'early'}"
+        if job.due_s is not None:
             rule = "processors" if resource in self.clusters else "run-time"
-            self._find(rule, name, abs(off), "s", f"{described(event)}, {when}: it is due at {job.due_s} s")
+            self._check_time(rule, event, now - job.due_s, f": it is due at {job.due_s} s")
         if not job.stated_start:
-            message = f"{described(event)}: its start, at {job.start_s} s, has not been recorded"
-            self._find("processors", name, 1, "events", message)
+            self._find("processors", event, f": its start, at {job.start_s} s, has not been recorded", 1, "events")
         job.state, job.stated_end_s = "done", now
         self._free_machines(job)
 
@@ -501,14 +529,13 @@ class PlatformAudit(ClusterAudit, CloudAudit):
             self._let_begin(cluster, None)
         for name, job in self.jobs.items():
             if job.state == "to come":
-                message = f"{name!r}, which arrives at {job.facts.arrival_s} s, is never submitted"
-                self._find("job", name, 1, "jobs", message)
+                self._find("job", name, f"{name!r}, which arrives at {job.facts.arrival_s} s, is never submitted")
             elif job.state == "running":
                 due = "" if job.due_s is None else f", though it is due at {job.due_s} s"
                 never = "ends" if job.stated_start else "starts nor ends"
-                self._find("one-place", name, 1, "jobs", f"{name!r} is lost: it never {never} on {job.resource}{due}")
+                self._find("one-place", name, f"{name!r} is lost: it never {never} on {job.resource}{due}")
             elif job.state == "to be placed":
-                self._find("one-place", name, 1, "jobs", f"{name!r} is lost: it is nowhere")
+                self._find("one-place", name, f"{name!r} is lost: it is nowhere")
         self._check_bills()
 
     def _notes(self) -> list[str]:
@@ -521,3 +548,8 @@ class PlatformAudit(ClusterAudit, CloudAudit):
             notes.append(f"{len(over):,} of {of} over budget, by {float(sum(over)):.12g} together")
         left = sum(job.stated_end_s is None for job in jobs)
         return [*notes, f"{counted(left, 'job')} unfinished"] if left else notes
+
+
+def _place(event: Event) -> str:
+    """Id of the job or machine of an event."""
+    return str(event["vm"] if "vm" in event else event["job"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -11,7 +11,8 @@ from ...core.quantities import plain
 from ...core.wording import counted
 from ...traces.trace import Trace
 from ..facts import InstanceFacts, Work, exact
-from ..vm_audit import Audit, Event, TaskBook, described
+from ..findings import Event
+from ..vm_audit import Audit, TaskBook
 from ..vm_books import RANKS, VmBook
 
 
@@ -63,16 +64,6 @@ class StreamAudit(Audit):
         self.job_of: dict[str, _Job] = {}  # by task
         self.next_job = 0
         self._read_jobs()
-        self.handlers: dict[str, Callable[[Event, VmBook], None]] = {
-            "ready": self._ready,
-            "start": self._start,
-            "finish": self._finish,
-            "block-end": self._block_end,
-            "terminate": self._terminate,
-            "assign": self._assign,
-            "return": self._return,
-            "suspend": self._suspend,
-        }
 
     # -------------------------------------------------------------------- jobs
 
@@ -85,37 +76,34 @@ class StreamAudit(Audit):
             place += record["n_tasks"]
             job = _Job(record["id"], record["submitted_s"], record["deadline_s"], tasks)
             if self.job_by_id.setdefault(job.id, job) is not job:
-                self._find("job", job.id, 1, "jobs", f"there is more than one job {job.id!r}")
+                self._find("job", job.id, f"there is more than one job {job.id!r}")
             if job.submitted_s < before_s:
                 early = before_s - job.submitted_s
                 message = f"job {job.id!r}, submitted at {job.submitted_s} s, stands after one of {before_s} s"
-                self._find("job", job.id, early, "s", message)
+                self._find("job", job.id, message, early)
             if job.deadline_s < job.submitted_s:
                 message = f"job {job.id!r}, submitted at {job.submitted_s} s, is due before that, at {job.deadline_s} s"
-                self._find("job", job.id, job.submitted_s - job.deadline_s, "s", message)
+                self._find("job", job.id, message, job.submitted_s - job.deadline_s)
             before_s = max(before_s, job.submitted_s)
             self.jobs.append(job)
             self.job_of |= dict.fromkeys(tasks, job)
         if place != len(names):
             message = f"the jobs have {counted(place, 'task')} together, the instance has {len(names):,}"
-            self._find("job", "", abs(place - len(names)), "tasks", message)
+            self._find("job", "", message, abs(place - len(names)), "tasks")
 
     def _submit(self, event: Event) -> None:
-        name, now = event["job"], event["t"]
+        name = event["job"]
         job = self.job_by_id.get(name)
         if job is None or job.submitted:
             reason = "the run has no such job" if job is None else "it has arrived before"
-            self._find("job", name, 1, "jobs", f"{described(event)}: {reason}")
+            self._find("job", event, f": {reason}")
             return
         while self.jobs[self.next_job].submitted:
             self.next_job += 1
         first = self.jobs[self.next_job]
         if job is not first:
-            self._find("job", name, 1, "jobs", f"{described(event)}: {first.id!r} comes before it")
-        off = now - job.submitted_s
-        if off:
-            when = "late" if off > 0 else "early"
-            self._find("job", name, abs(off), "s", f"{described(event)}, {plain(abs(off))} s too {when}")
+            self._find("job", event, f": {first.id!r} comes before it")
+        self._check_time("job", event, event["t"] - job.submitted_s)
         job.submitted = True
 
     # ------------------------------------------------------------------ events
@@ -132,14 +120,14 @@ class StreamAudit(Audit):
             if kind == "submit":
                 self._submit(event)
             elif name is not None and name not in self.vms:
-                self._find("vm", name, 1, "VMs", f"{described(event)}: no VM {name!r} has been launched")
+                self._find("vm", name, f"{self._described(event)}: no VM {name!r} has been launched")
             return
         vm = self._vm(event, event["vm"])
         if vm is not None:
             if kind in RANKS:
                 self._check_order(event, vm.name, self._follows_s(event, vm))
             self.touched[vm.name] = vm
-            self.handlers[kind](event, vm)
+            self._follow(event, vm)
 
     def _follows_s(self, event: Event, vm: VmBook) -> int | None:
         """Time of the cause of an event in the same second; None if the event has no such cause."""
@@ -172,7 +160,7 @@ class StreamAudit(Audit):
                 f"{vm.name} runs nothing from {plain(since)} s, but leaves the first of its queue waiting for "
                 f"{plain(waited)} s"
             )
-            self._find("idle-while-waiting", vm.name, waited, "s", message)
+            self._find("idle-while-waiting", vm.name, message, waited)
 
     # --------------------------------------------------------------------- VMs
 
@@ -181,9 +169,7 @@ class StreamAudit(Audit):
         if vm is not None:
             self.queues[vm.name] = _Queue()
             if vm.market != "on-demand":
-                self._find(
-                    "vm", vm.name, 1, "VMs", f"{described(event)}: VMs of streams are on-demand, not {vm.market}"
-                )
+                self._find("vm", event, f": VMs of streams are on-demand, not {vm.market}")
             self.figures.on_demand_started += vm.market == "on-demand"
             self._check_limits(event, vm, strict=True)
 
@@ -199,18 +185,14 @@ class StreamAudit(Audit):
         elapsed = now - self._first_block_s(vm)
         off = min(elapsed % block, -elapsed % block) if elapsed > 0 else block
         if off:
-            message = (
-                f"{described(event)}, {plain(off)} s off the end of a block of {block} s ({plain(elapsed)} s after the "
-                "first began)"
-            )
-            self._find("block-end", vm.name, off, "s", message)
+            message = f", {plain(off)} s off the end of a block of {block} s ({plain(elapsed)} s after the first began)"
+            self._find("block-end", event, message, off)
         busy = len(vm.runs) + len(self.queues[vm.name].tasks)
         if busy:
-            message = f"{described(event)}: it is not idle, it has {counted(busy, 'task')}"
-            self._find("block-end", vm.name, busy, "tasks", message)
+            self._find("block-end", event, f": it is not idle, it has {counted(busy, 'task')}", busy, "tasks")
         queue = self.queues[vm.name]
         if queue.reported_block_end_s == now:
-            self._find("block-end", vm.name, 1, "events", f"{described(event)} is recorded twice")
+            self._find("block-end", event, " is recorded twice")
         queue.reported_block_end_s, queue.idle_since_s = now, None
 
     def _first_block_s(self, vm: VmBook) -> int:
@@ -234,14 +216,13 @@ class StreamAudit(Audit):
         boundary = start + max(-(-(since - start) // block), 1) * block
         if boundary < now:
             message = f"{vm.name} is idle at the end of a block ({plain(boundary)} s), which is not recorded"
-            self._find("block-end", vm.name, 1, "events", message)
+            self._find("block-end", vm.name, message)
 
     def _terminate(self, event: Event, vm: VmBook) -> None:
         self._no_longer_idle(vm, event["t"])
         waiting = self.queues[vm.name].tasks
         if waiting:
-            message = f"{described(event)} while {counted(len(waiting), 'task')} wait there"
-            self._find("state", vm.name, len(waiting), "tasks", message)
+            self._find("state", event, f" while {counted(len(waiting), 'task')} wait there", len(waiting), "tasks")
         self._end_vm(event, vm)
 
     # ------------------------------------------------------------------- tasks
@@ -252,78 +233,61 @@ class StreamAudit(Audit):
         job = self.job_of.get(event["task"])
         if book is not None and job is not None and not job.submitted:
             early = max(job.submitted_s - event["t"], 1)
-            self._find("job", event["task"], early, "s", f"{described(event)}: job {job.id!r} has not arrived")
+            self._find("job", event, f": job {job.id!r} has not arrived", early)
         return book
 
-    def _assign(self, event: Event, vm: VmBook) -> None:
+    def _assign(self, event: Event, vm: VmBook, book: TaskBook) -> None:
         name, now = event["task"], event["t"]
-        book = self._task(event)
-        if book is None:
-            return
         self._in_state(event, vm, "launching", "up")
         if book.home is not None:
             does = "waits" if book.running_on is None else "runs"
-            self._find(
-                "queue", name, 1, "tasks", f"{described(event)}: it is not in the pool, it {does} on {book.home}"
-            )
+            self._find("queue", event, f": it is not in the pool, it {does} on {book.home}")
             self._take_away(name, book)
         self._no_longer_idle(vm, now)
         tasks = self.queues[vm.name].tasks
         position = event.get("position")
         if position is not None and position > len(tasks):
-            message = f"{described(event)} at position {position}; {counted(len(tasks), 'task')} wait there"
-            self._find("queue", name, position - len(tasks), "places", message)
+            message = f" at position {position}; {counted(len(tasks), 'task')} wait there"
+            self._find("queue", event, message, position - len(tasks), "places")
         tasks.insert(len(tasks) if position is None else position, name)
         book.home = vm.name
 
-    def _return(self, event: Event, vm: VmBook) -> None:
+    def _return(self, event: Event, vm: VmBook, book: TaskBook) -> None:
         name = event["task"]
-        self.figures.returns += 1
-        book = self._task(event)
-        if book is None:
-            return
         if book.home != vm.name or book.running_on is not None:
-            self._find("queue", name, 1, "tasks", f"{described(event)}: it {_where(book)}")
+            self._find("queue", event, f": it {_where(book)}")
         if book.running_on is None:
             self._take_away(name, book)
             self._may_be_idle(vm, event["t"])
 
-    def _suspend(self, event: Event, vm: VmBook) -> None:
+    def _suspend(self, event: Event, vm: VmBook, book: TaskBook) -> None:
         name, now = event["task"], event["t"]
-        self.figures.suspensions += 1
-        book = self._task(event)
-        if book is None:
-            return
         if book.running_on != vm.name:
-            self._find("suspension", name, 1, "tasks", f"{described(event)}: it {_where(book)}")
+            self._find("suspension", event, f": it {_where(book)}")
             return
         self._in_state(event, vm, "up")
         run = vm.runs[name]
         self._check_same_core(event, run)
         over = vm.uptime_s(now) - run.due_uptime_s
         if over > 0:
-            self._find("run-time", name, over, "s", f"{described(event)}, {plain(over)} s after it was due to finish")
+            self._find("run-time", event, f", {plain(over)} s after it was due to finish", over)
         vm.leave(name, now)
         book.running_on = None
         ran = vm.uptime_s(now) - run.started_uptime_s
         self.progress[name] = _Progress(vm.name, self._done_s(name, vm) + ran)
         self.queues[vm.name].tasks.insert(0, name)
 
-    def _start(self, event: Event, vm: VmBook) -> None:
+    def _start(self, event: Event, vm: VmBook, book: TaskBook) -> None:
         name, mode = event["task"], event.get("mode")
-        book = self._task(event)
-        if book is None:
-            return
         if self._runs_already(event, book):
             self._take_away(name, book)
         elif book.home != vm.name:
-            self._find("placement", name, 1, "tasks", f"{described(event)}: it {_where(book)}")
+            self._find("placement", event, f": it {_where(book)}")
             self._take_away(name, book)
         else:
             before = self.queues[vm.name].tasks.index(name)
             if before:
-                message = f"{described(event)}: {counted(before, 'task')} of the queue come before it"
-                self._find("queue", name, before, "tasks", message)
+                self._find("queue", event, f": {counted(before, 'task')} of the queue come before it", before, "tasks")
             self._take_away(name, book)
         self._no_longer_idle(vm, event["t"])
         self._in_state(event, vm, "up")
@@ -338,11 +302,8 @@ class StreamAudit(Audit):
         if name in self.progress and self.progress[name].vm != vm.name:
             del self.progress[name]
 
-    def _finish(self, event: Event, vm: VmBook) -> None:
+    def _finish(self, event: Event, vm: VmBook, book: TaskBook) -> None:
         name, now = event["task"], event["t"]
-        book = self._task(event)
-        if book is None:
-            return
         self._end_run(event, vm, book)
         self._take_away(name, book)
         job = self.job_of.get(name)
@@ -381,8 +342,7 @@ class StreamAudit(Audit):
         super()._check_unfinished()
         for job in self.jobs:
             if not job.submitted:
-                message = f"job {job.id!r}, submitted at {job.submitted_s} s, never arrives"
-                self._find("job", job.id, 1, "jobs", message)
+                self._find("job", job.id, f"job {job.id!r}, submitted at {job.submitted_s} s, never arrives")
 
     def _note_lateness(self) -> None:
         for job in self.jobs:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...audits.bags.plan import check
-from ...audits.facts import Violation
+from ...audits.findings import Violation
 from ...core.capacities import lower_of, upper_of
 from ...core.errors import SpotbagError
 from ...core.quantities import SECONDS_PER_HOUR

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from spotbag.audits.facts import RULES
+from spotbag.audits.findings import RULES
 from spotbag.core.text_files import write_text
 from spotbag.instances.library import library_instance
 from spotbag.traces.files import write_traces

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from spotbag.audits.auditor import audit, audit_traces
-from spotbag.audits.facts import RULES
+from spotbag.audits.findings import RULES
 from spotbag.traces.trace import Trace
 
 Change: TypeAlias = Callable[[Trace], object]

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from spotbag.audits.auditor import audit
-from spotbag.audits.facts import AuditReport
+from spotbag.audits.findings import AuditReport
 from spotbag.audits.given import Given
 from spotbag.cli.console import print_table
 from spotbag.core.errors import InputError

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotbag.audits.facts import RULES
+from spotbag.audits.findings import RULES
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.bags.scenarios import find_scenario

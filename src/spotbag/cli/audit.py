@@ -14,7 +14,7 @@ from .console import NOT_CORRECT, busy, print_rows
 from .options import argument, json_option, option
 
 if TYPE_CHECKING:
-    from ..audits.facts import AuditReport, Violation
+    from ..audits.findings import AuditReport, Violation
     from ..audits.given import Given
     from ..traces.trace import Trace
 

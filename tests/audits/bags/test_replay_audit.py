@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spotbag.audits.auditor import audit, audit_traces
-from spotbag.audits.facts import AuditReport
+from spotbag.audits.findings import AuditReport
 from spotbag.core.errors import InputError
 from spotbag.traces.trace import Trace
 from tests.helpers import hand_made_traces

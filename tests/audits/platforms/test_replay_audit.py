@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotbag.audits.auditor import audit, audit_traces
-from spotbag.audits.facts import RULES
+from spotbag.audits.findings import RULES
 from spotbag.traces.files import read_traces, write_traces
 from spotbag.traces.trace import Trace
 from tests.helpers import hand_made_platform_traces, hand_made_traces

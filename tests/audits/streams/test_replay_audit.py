@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotbag.audits.auditor import audit, audit_traces
-from spotbag.audits.facts import RULES
+from spotbag.audits.findings import RULES
 from spotbag.core.errors import InputError
 from spotbag.traces.bags.records import BAG_EVENT_RECORDS
 from spotbag.traces.files import parse_traces, read_traces, trace_lines, write_traces

@@ -17,7 +17,7 @@ from ..options import argument, instance_argument, json_option, late_option, sta
 
 if TYPE_CHECKING:
     from ...audits.bags.plan import CheckReport
-    from ...audits.facts import Violation
+    from ...audits.findings import Violation
     from ...instances.instance import Instance
     from ...schedules.documents import Lateness, ScheduleDocument, Survival
     from ...schedules.state import State
