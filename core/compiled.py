@@ -4,6 +4,8 @@ A loop is compiled where it is used first, and a user waits for that once: so it
 what only compiled loops call. The means by which Python calls a function take as long to compile as the function.
 """
 
+# mypy: disable-error-code="misc, no-untyped-call, attr-defined, untyped-decorator"
+# numba's own parts have no types.
 from __future__ import annotations
 
 import hashlib
@@ -33,20 +35,11 @@ from .processes import COMPILING, NOT_KEPT, run_in_thread
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-# numba's own parts have no types.
-_types: Any = types
-_config: Any = cast(Any, numba).config
-_FunctionCache: Any = FunctionCache
-_JITCodeLibrary: Any = JITCodeLibrary
-_CompilerBase: Any = CompilerBase
-_DefaultPassBuilder: Any = DefaultPassBuilder
-_ReconstructSSA: Any = ReconstructSSA
-
 _LEAVE_AFTER_S = 0.3
 """Seconds in which a function that was compiled before is surely read."""
 
 
-class _PartLibrary(_JITCodeLibrary):  # type: ignore[misc]
+class _PartLibrary(JITCodeLibrary):
     """Code of a function that only compiled loops call: it is optimised and made ready with theirs, not by itself.
 
     Numba by itself makes machine code of each part with all that it calls, and of these parts again with what calls
@@ -73,7 +66,7 @@ class _NoEnvironments:
         """Do nothing: only what Python calls has an environment."""
 
 
-class _LoopLibrary(_JITCodeLibrary):  # type: ignore[misc]
+class _LoopLibrary(JITCodeLibrary):
     """Code of a loop, with the parts that it calls, and those that they call."""
 
     _linking_libraries: list[Any]
@@ -89,7 +82,7 @@ class _LoopLibrary(_JITCodeLibrary):  # type: ignore[misc]
         super().finalize()
 
 
-class _Compiler(_CompilerBase):  # type: ignore[misc]
+class _Compiler(CompilerBase):
     """Compiler of a loop with its parts."""
 
     library: Any = _LoopLibrary
@@ -99,7 +92,7 @@ class _Compiler(_CompilerBase):  # type: ignore[misc]
         state = self.state
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        return [_DefaultPassBuilder.define_nopython_pipeline(state)]
+        return [DefaultPassBuilder.define_nopython_pipeline(state)]
 
 
 class _LongCompiler(_Compiler):
@@ -109,7 +102,7 @@ class _LongCompiler(_Compiler):
         """Return the steps without that one."""
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
-            pipeline.passes = [step for step in pipeline.passes if step[0] is not _ReconstructSSA]
+            pipeline.passes = [step for step in pipeline.passes if step[0] is not ReconstructSSA]
         return pipelines
 
 
@@ -167,13 +160,13 @@ def _by_types(made: Any) -> Any:
     resolve = made.get_call_template
 
     def resolve_by_types(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        return resolve(tuple(map(_types.unliteral, given)), {key: _types.unliteral(of) for key, of in named.items()})
+        return resolve(tuple(map(types.unliteral, given)), {key: types.unliteral(of) for key, of in named.items()})
 
     made.get_call_template = resolve_by_types
     return made
 
 
-class _Cache(_FunctionCache):  # type: ignore[misc]
+class _Cache(FunctionCache):
     """Files of a compiled loop; what cannot be read or written is as if it were not there.
 
     They are valid for the loop as it is in this process, with all that it is made of. Numba by itself looks only at the
@@ -271,7 +264,7 @@ def fingerprint(loop: Any) -> str:
     parts = parts_of(loop)
     values = {id(value): value for uses in parts.values() for value in uses.values()}
     texts = {key: repr(described(value)) for key, value in values.items()}  # once, however often it is used
-    digest = hashlib.sha256(repr((_config.BOUNDSCHECK, described(loop))).encode())
+    digest = hashlib.sha256(repr((numba.config.BOUNDSCHECK, described(loop))).encode())
     for function, uses in parts.items():
         digest.update(repr((described(function.__code__), described(function.__defaults__))).encode())
         digest.update(repr({name: texts[id(value)] for name, value in uses.items()}).encode())
@@ -356,8 +349,3 @@ def shared_part(function: Function) -> Function:
 for _rule in (*vars(bill).values(), *vars(capacities).values()):
     if isinstance(_rule, FunctionType) and _rule.__module__ in (bill.__name__, capacities.__name__):
         register_jitable(**_PART)(_rule)  # compiled loops call it as it stands
-
-
-def inlined_part(function: Function) -> Function:
-    """Compile a function into the only one that calls it."""
-    return cast(Function, numba.njit(**_OPTIONS | _PART | {"inline": "always"})(function))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -239,6 +239,16 @@ def current_limit() -> Limit:
 
 
 @contextmanager
+def _holding(limit: Limit) -> Iterator[None]:
+    """Have a limit hold inside."""
+    token = _current.set(limit)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
 def within(
     seconds: float | None = None,
     *,
@@ -265,22 +275,16 @@ def within(
         deadline = min(deadline, (outer.now_s() if begin is None else begin) + seconds)
     stops = outer.stops if stop is None else (*outer.stops, stop)
     limit = replace(outer, deadline=deadline, stops=stops, on_life=on_life or outer.on_life)
-    token = _current.set(limit)
-    try:
+    with _holding(limit):
         yield limit
-    finally:
-        _current.reset(token)
 
 
 @contextmanager
 def work_clock() -> Iterator[Work]:
     """Have the time inside be that of work, which begins at 0, and no limit but requests to stop."""
     work = Work()
-    token = _current.set(replace(_current.get(), deadline=math.inf, work=work))
-    try:
+    with _holding(replace(_current.get(), deadline=math.inf, work=work)):
         yield work
-    finally:
-        _current.reset(token)
 
 
 @contextmanager
@@ -291,11 +295,10 @@ def own_work() -> Iterator[None]:
         yield
         return
     work = Work(outer.work.iterations)
-    token = _current.set(replace(outer, work=work))
     try:
-        yield
+        with _holding(replace(outer, work=work)):
+            yield
     finally:
-        _current.reset(token)
         outer.work.iterations = max(outer.work.iterations, work.iterations)
 
 
@@ -311,39 +314,26 @@ def count_work(iterations: float) -> None:
         work.iterations += iterations
 
 
-@contextmanager
-def ended_by(stops: tuple[Stop, ...]) -> Iterator[None]:
+def ended_by(stops: tuple[Stop, ...]) -> AbstractContextManager[None]:
     """Limit the work inside by some requests to stop, and by no time."""
-    token = _current.set(Limit(stops=stops))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return _holding(Limit(stops=stops))
 
 
 @contextmanager
 def watched_time() -> Iterator[Clock]:
     """Have a clock hear whether time ends the work inside, or a part of it."""
-    outer, clock = _current.get(), Clock()
-    token = _current.set(replace(outer, clock=clock))
-    try:
+    clock = Clock()
+    with _holding(replace(_current.get(), clock=clock)):
         yield clock
-    finally:
-        _current.reset(token)
 
 
-@contextmanager
-def overtime(seconds: float) -> Iterator[None]:
+def overtime(seconds: float) -> AbstractContextManager[None]:
     """Allow the work inside some seconds from now on, though the limit may be over; requests to stop hold as before.
 
     For what little must follow, so that the work that has been done is of use.
     """
     outer = _current.get()
-    token = _current.set(replace(outer, deadline=max(outer.deadline, outer.now_s() + seconds)))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return _holding(replace(outer, deadline=max(outer.deadline, outer.now_s() + seconds)))
 
 
 def sign_of_life() -> None:

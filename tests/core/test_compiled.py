@@ -152,7 +152,7 @@ def loop(number):
 _INNER = """
 from dataclasses import dataclass
 from typing import NamedTuple
-from spotbag.core.compiled import compiled_part, inlined_part
+from spotbag.core.compiled import compiled_part, shared_part
 from spotbag.core.compiled_rows import rows_from
 from innermost_part import FACTOR, TABLE, plus
 
@@ -171,7 +171,7 @@ class Pair(NamedTuple):
     left: int
     right: int
 
-@inlined_part
+@compiled_part
 def scaled(number):
     return plus(FACTOR * number) + TABLE[0]
 
@@ -228,7 +228,7 @@ def test_a_changed_part_of_another_file_is_compiled_anew(loop_of: Callable[..., 
         ("np.zeros(2)", "np.ones(2)"),
         ("FACTOR * number", "FACTOR + number"),
         ("TABLE[0]", "TABLE[1]"),
-        ("@inlined_part", "@compiled_part"),
+        ("@compiled_part\ndef scaled", "@shared_part\ndef scaled"),
         ("left: int\n    right: int", "right: int\n    left: int"),
     ],
 )
