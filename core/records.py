@@ -256,20 +256,22 @@ class WholeDocument(Record):
 
     @classmethod
     def _decode(cls, text: str, source: str, key: str) -> Self | None:
-        """Read a JSON text whose fields are valid, the long list by a decoder made for it; None if they are not."""
+        """Read a long JSON text, its long list by a decoder made for its records.
+
+        None if the text is short, or anything is wrong in it but between fields: parsing it in the other way says what.
+        """
         (kind,) = get_args(cls.model_fields[key].annotation)
-        document = decode_document(text, key, kind, cls.most_entries)
-        if document is None:
+        decoded = decode_long_list(text, key, kind) if len(text) > SHORT_TEXT else None
+        if decoded is None or len(decoded[1]) > cls.most_entries:
             return None
+        header, records = decoded
         try:
+            document = parse_json(header, "") | {key: records}
             check_format(document, cls.FORMAT, source)
             record = cls.model_validate(document, context=Faults())
-        except (InputError, ValidationError):  # a second reading, without a decoder, says what is wrong
+        except (InputError, ValidationError):
             return None
-        issues = record.issues_between_fields()
-        if issues:
-            raise InputError(source, issues)
-        return record
+        return record._without_issues(source)
 
     @classmethod
     def parse_document(cls, document: Mapping[str, Any], source: str) -> Self:
@@ -321,28 +323,19 @@ class WholeDocument(Record):
         InputError
             With everything that is wrong in it.
         """
-        record = cls._of_fields(document, source)
-        issues = record.issues_between_fields()
-        if issues:
-            raise InputError(source, issues)
-        return record
-
-    @classmethod
-    def _of_fields(cls, document: Mapping[str, Any], source: str) -> Self:
-        """Make a record of a document whose fields are valid on their own."""
         lists = {
             name: get_args(field.annotation)[0]
             for name, field in cls.model_fields.items()
             if get_origin(field.annotation) in (tuple, Sequence) and records_inside(field.annotation)
         }
         refuse_nonsense(document, source, cls.most_entries, **lists)
-        faults = Faults()
-        try:
-            return cls.model_validate(document, context=faults)
-        except ValidationError as error:
-            if not _too_many(faults, error):
-                raise InputError(source, cls.issues_of_fields(error, document)) from None
-            raise InputError(source, [_MORE_FAULTS, *field_issues(error, cls, document)]) from None
+        return validate_record(cls, document, source)._without_issues(source)
+
+    def _without_issues(self, source: str) -> Self:
+        """Return the record if no fields contradict each other."""
+        if issues := self.issues_between_fields():
+            raise InputError(source, issues)
+        return self
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON document, with the keys that were given."""
@@ -387,36 +380,6 @@ class WholeDocument(Record):
         return type(self)(**fields) if copy.issues_of_changes(changes.keys()) else copy
 
 
-def decode_document(text: str, key: str, kind: type[BaseModel], most_entries: int) -> dict[str, Any] | None:
-    """Parse a JSON text, its long list by a decoder made for its records.
-
-    Parameters
-    ----------
-    text : str
-        Of a JSON object.
-    key : str
-        Of the list.
-    kind : type
-        Of its records.
-    most_entries : int
-        Most of them.
-
-    Returns
-    -------
-    dict
-        The object, with `record_lists.Records`. None if the text is short, if it is no such object, or if anything is
-        wrong in the list: parsing it in the other way says what.
-    """
-    decoded = decode_long_list(text, key, kind) if len(text) > SHORT_TEXT else None
-    if decoded is None or len(decoded[1]) > most_entries:
-        return None
-    header, records = decoded
-    try:
-        return parse_json(header, "") | {key: records}
-    except InputError:
-        return None
-
-
 def _integral(value: Any) -> Any:
     """Take 2700.0 for 2700, as JSON does."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -444,8 +407,13 @@ def validate_record(model: type[Document], document: Any, source: str) -> Docume
     try:
         return model.model_validate(document, context=faults)
     except ValidationError as error:
-        more = [_MORE_FAULTS] if _too_many(faults, error) else []
-        raise InputError(source, [*more, *field_issues(error, model, document)]) from None
+        if faults.found >= _MOST_FAULTS or error.error_count() > _MOST_FAULTS:
+            issues = [_MORE_FAULTS, *field_issues(error, model, document)]
+        elif issubclass(model, Record):
+            issues = model.issues_of_fields(error, document)
+        else:
+            issues = field_issues(error, model, document)
+        raise InputError(source, issues) from None
 
 
 _MOST_KEYS = 100
@@ -494,11 +462,6 @@ def refuse_nonsense(document: Mapping[str, Any], source: str, limit: int, **entr
             if error.error_count() >= _NONSENSE_ISSUES:
                 rest = Issue("", f"only the first {_PROBED_ENTRIES} of {len(entries)} entries were looked at", key)
                 raise InputError(source, [rest, *field_issues(error, model, {key: beginning}, key)]) from None
-
-
-def _too_many(faults: Faults, error: ValidationError) -> bool:
-    """True if validation has reached the most faults to be reported."""
-    return faults.found >= _MOST_FAULTS or error.error_count() > _MOST_FAULTS
 
 
 def field_issues(error: ValidationError, model: Any, document: Any, key: str = "") -> list[Issue]:

@@ -294,8 +294,9 @@ class Instance(WholeDocument):
         return super().replace(**changes)
 
     @classmethod
-    def _of_fields(cls, document: Mapping[str, Any], source: str) -> Self:
-        return super()._of_fields(with_pools(document), source)
+    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
+        """Make an instance of a parsed JSON document, the types of which may be in several zones; see the base."""
+        return super().from_document(with_pools(document), source)
 
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from pydantic import Field
@@ -13,8 +13,8 @@ from pydantic import Field
 from ..core.errors import input_error
 from ..core.quantities import FloatArray, IntArray, Name
 from ..core.record_lists import LongList, rows_of
-from ..core.records import INTEGRAL, Record, Text
-from ..instances.entries import Checkpoints, Goal, Market, SurvivalLevel
+from ..core.records import INTEGRAL, Record, Text, WholeDocument
+from ..instances.entries import MAX_TASKS, Checkpoints, Goal, Market, SurvivalLevel
 
 SCHEDULE_FORMAT: Literal["spotbag.schedule/1"] = "spotbag.schedule/1"
 CSV_COLUMNS = ("vm", "type", "market", "core", "task", "start_s", "end_s", "mode", "command")
@@ -304,7 +304,7 @@ class ScheduleHeader(Record):
     late: Lateness | None = None
 
 
-class ScheduleDocument(ScheduleHeader):
+class ScheduleDocument(ScheduleHeader, WholeDocument):
     """A plan as written in a file.
 
     Attributes
@@ -331,6 +331,10 @@ class ScheduleDocument(ScheduleHeader):
         The plan.
     """
 
+    FORMAT: ClassVar[str] = SCHEDULE_FORMAT
+    SCHEMA: ClassVar[str] = "schedule.schema.json"
+    LONG_LIST: ClassVar[str | None] = "tasks"
+    most_entries: ClassVar[int] = MAX_TASKS
     vms: Annotated[tuple[RentedVm, ...], Field(strict=False)]
     tasks: Annotated[Sequence[PlacedTask], LongList()]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import itertools
@@ -10,25 +9,20 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import InputError, Issue, input_error
-from ..core.json_documents import check_format, format_json, parse_json
-from ..core.records import decode_document, refuse_nonsense, validate_record
+from ..core.json_documents import format_json
 from ..core.text_files import read_text, source_name, write_text
 from ..core.wording import counted
-from ..instances.entries import BASELINE, MAX_TASKS, NEVER
+from ..instances.entries import BASELINE, NEVER
 from ..instances.instance import Instance
 from .documents import (
     CSV_COLUMNS,
     MODES,
-    SCHEDULE_FORMAT,
     Lateness,
-    PlacedTask,
-    RentedVm,
     ScheduleColumns,
     ScheduleDocument,
     Survival,
@@ -57,11 +51,7 @@ def parse_schedule_document(text: str, source: str = "plan") -> ScheduleDocument
         If it is no document of this format.
     """
     refuse_table(text, source)
-    document = decode_document(text, "tasks", PlacedTask, MAX_TASKS)
-    if document is not None:
-        with contextlib.suppress(InputError):
-            return schedule_document_of(document, source)
-    return schedule_document_of(parse_json(text, source), source)
+    return ScheduleDocument.parse(text, source)
 
 
 def schedule_document_of(document: Mapping[str, Any], source: str = "plan") -> ScheduleDocument:
@@ -72,9 +62,7 @@ def schedule_document_of(document: Mapping[str, Any], source: str = "plan") -> S
     InputError
         If it is no document of this format.
     """
-    check_format(document, SCHEDULE_FORMAT, source)
-    refuse_nonsense(document, source, MAX_TASKS, tasks=PlacedTask, vms=RentedVm)
-    return validate_record(ScheduleDocument, document, source)
+    return ScheduleDocument.parse_document(document, source)
 
 
 def read_schedule(path: str | os.PathLike[str], instance: Instance) -> Schedule:
@@ -351,4 +339,4 @@ def format_schedule_csv(schedule: Schedule) -> str:
 
 def schedule_schema() -> str:
     """JSON Schema of ``spotbag.schedule/1``, as shipped with the package."""
-    return resources.files(__package__).joinpath("schedule.schema.json").read_text(encoding="utf-8")
+    return ScheduleDocument.schema_text()
