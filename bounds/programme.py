@@ -288,18 +288,18 @@ def maximise_concave(
     Maximum
         Whatever the planes leave open, its value is one of the function, and so a lower bound of the maximum.
     """
-    constants, rows = second
-    size = rows.shape[1]
-    if max_cuts == 1 and around is not None:  # the value there is all that is asked
-        return Maximum(_value_at(around, tasks(around)[0], second), around, np.zeros(len(constants)))
+    (n_rows, size), theta = second.rows.shape, around
+    if max_cuts == 1 and theta is not None:  # the value there is all that is asked
+        return Maximum(_value_at(theta, tasks(theta)[0], second), theta, np.zeros(n_rows))
     lower, upper = np.zeros(size), np.full(size, box)
-    if around is not None:
-        reach = _NEAR * np.maximum(around, _NEAR * float(around.max(initial=0.0)))
-        lower, upper = np.maximum(around - reach, 0.0), np.minimum(around + reach, box)
+    if theta is None:
+        theta = np.zeros(size)
+    else:
+        reach = _NEAR * np.maximum(theta, _NEAR * float(theta.max(initial=0.0)))
+        lower, upper = np.maximum(theta - reach, 0.0), np.minimum(theta + reach, box)
     programme, columns = _without_tasks(second, limits, lower, upper)
     best = Maximum(-np.inf, np.zeros(size), np.zeros(0))
     weights = np.zeros(0)
-    theta = np.zeros(size) if around is None else around
     for _ in range(max_cuts):
         value, gradient = tasks(theta)
         whole = _value_at(theta, value, second)
@@ -312,7 +312,7 @@ def maximise_concave(
                 break
         except LimitReached:  # what there is so far is a bound as well
             break
-        weights = np.abs(programme.duals[: len(constants)])
+        weights = np.abs(programme.duals[:n_rows])
         if -programme.objective - best.value <= relative_tolerance * max(abs(best.value), 1e-12):
             break
         theta = np.clip(programme.values[:size], lower, upper)

@@ -239,6 +239,42 @@ def run_in_thread(
     return run_in_threads((work,), end, watch, leave_after_s=leave_after_s, name=name)
 
 
+class _Threads:
+    """Threads of several kinds of work, and what has failed in them.
+
+    Attributes
+    ----------
+    failures : list of BaseException
+        Exceptions of the work.
+    ended : Event
+        Set once all have ended: a join that is interrupted can take a thread that still runs for one that has ended.
+    """
+
+    def __init__(self, works: Sequence[Callable[[], None]], end: Callable[[], None], name: str | None) -> None:
+        self.failures: list[BaseException] = []
+        self.ended = threading.Event()
+        self._end, self._going_on, self._last = end, list(works), threading.Lock()
+        self._threads = [threading.Thread(target=self._do, args=(work,), name=name, daemon=True) for work in works]
+        for thread in self._threads:
+            thread.start()
+
+    def _do(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:
+            self.failures.append(error)
+        finally:
+            with self._last:
+                self._going_on.remove(work)
+                if not self._going_on:
+                    self.ended.set()
+
+    def leave(self) -> None:
+        """Leave the threads to themselves: they are remembered, for the end of the process to wait for them."""
+        for thread in self._threads:
+            leave_behind(thread, self._end)
+
+
 def run_in_threads(
     works: Sequence[Callable[[], None]],
     end: Callable[[], None],
@@ -269,53 +305,29 @@ def run_in_threads(
     bool
         Whether all have ended; False if some were left to themselves.
     """
-    failures: list[BaseException] = []
-    going_on = list(works)
-    ended, last = threading.Event(), threading.Lock()
-
-    def guarded(work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as error:
-            failures.append(error)
-        # The last work to end wakes the waiting thread: threads must not be joined, as said below.
-        finally:
-            with last:
-                going_on.remove(work)
-                if not going_on:
-                    ended.set()
-
-    # Threads left to themselves are remembered, for the end of the process to wait for them.
-    def leave() -> None:
-        for thread in threads:
-            leave_behind(thread, end)
-
     limit = current_limit()
-    threads = [threading.Thread(target=guarded, args=(work,), name=name, daemon=True) for work in works]
-    for thread in threads:
-        thread.start()
-    # Not thread.join: interrupted, it can take a thread that is still running for one that has ended.
-    over, asked_s = False, math.inf
+    threads = _Threads(works, end, name)
+    failures, over, asked_s = threads.failures, False, math.inf
     while not over:
         try:
             if failures or limit.over():
                 end()
                 asked_s = min(asked_s, time.monotonic())
             asked = asked_s < math.inf
-            over = ended.wait(_ASK_AGAIN_S if asked else min(POLL_S, max(limit.deadline - limit.now_s(), 0.0)))
+            over = threads.ended.wait(_ASK_AGAIN_S if asked else min(POLL_S, max(limit.deadline - limit.now_s(), 0.0)))
             if limit.on_life is not None and not failures:
                 limit.on_life()
             if watch is not None and not failures:
                 watch()
         except KeyboardInterrupt:  # a second interrupt waits for nothing
             end()
-            leave()
+            threads.leave()
             raise
         except BaseException as error:  # of a callback: what runs must end before it is raised
             failures.append(error)
         # Work that does not look at its limit, such as a compiled loop, is left to end on its own.
         if not over and leave_after_s is not None and time.monotonic() - asked_s >= leave_after_s:
-            leave()
+            threads.leave()
             break
     if failures:
         raise failures[0]

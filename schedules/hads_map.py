@@ -155,15 +155,9 @@ class _MapReader:
     def schedule(self, vm_ids: tuple[str, ...]) -> Schedule:
         rows = [self.placed[name] for name in self.instance.task_ids]
         columns = [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
-        return Schedule(
-            self.instance,
-            np.array(self.vm_offer, dtype=np.int64),
-            columns[0],
-            columns[1],
-            columns[2],
-            columns[3].astype(bool),
-            vm_ids,
-        )
+        task_vm, core, start_s, baseline = columns
+        vm_offer = np.array(self.vm_offer, dtype=np.int64)
+        return Schedule(self.instance, vm_offer, task_vm, core, start_s, baseline.astype(bool), vm_ids)
 
     def warnings(self) -> list[str]:
         if not self.differing:

@@ -37,7 +37,7 @@ from ..instances.entries import (
     wrong_cores,
 )
 from ..instances.instance import Instance, RunningTasks, held_s, machine_paid, rents_of
-from .events import Draft, Event, events_of_words, have_happen, wrong_state
+from .events import Draft, Event, VmRequested, events_of_words, have_happen, wrong_state
 from .vm_state import TaskOnVm, VmState, VmStatus, billing_of, changed, session_so_far_usd, several
 
 if TYPE_CHECKING:
@@ -275,13 +275,8 @@ class State(WholeDocument):
         InputError
             If there are, or were, VMs of their names.
         """
-        new = np.flatnonzero(plan.vm_machine < 0).tolist()
-        names = {plan.vm_ids[vm] for vm in new}
-        if there := names & {vm.id for vm in self.vms}:
-            raise wrong_state(f"has a VM {min(there)!r} already")
-        if had := names & {*self.gone}:
-            raise wrong_state(f"had a VM {min(had)!r}, which is gone: another one needs another name")
-        return self._known(**(self._fields() | {"vms": (*self.vms, *_requested(plan, self.time_s, new))}))
+        new = _requested(plan, self.time_s, np.flatnonzero(plan.vm_machine < 0).tolist())
+        return self.advance(self.time_s, *map(VmRequested, new))
 
     @public
     def with_credits_of(self, plan: Schedule) -> State:
@@ -434,6 +429,7 @@ class _Remaining:
                 f"{len(self.tasks)} tasks are left; give the instance a later deadline"
             )
             raise wrong_state(rule)
+        self.group = instance.task_group[self.tasks]
         self.saved = self._saved()
         listed = self._offers_in_slots()
         self.own_prices = tuple(offers_at_own_prices(listed, state.vms))
@@ -444,7 +440,7 @@ class _Remaining:
 
     def _offers_in_slots(self) -> tuple[RentalOffer, ...]:
         """Offers of the given instance as the tasks that are left count their cores, which may be by other slots."""
-        given, group = self.given, self.given.task_group[self.tasks]
+        given, group = self.given, self.group
         running = ((named_cores(run), vm.type) for vm in self.state.vms for run in vm.running)
         slots = Slots.of(given.cores[group], given.vm_types, running)
         self.slots = slots._replace(beside_memory=slots.shared and given.memory_beside_cores)
@@ -480,12 +476,12 @@ class _Remaining:
 
     def instance(self) -> Instance:
         """Return the instance of the rest."""
-        given, group = self.given, self.given.task_group[self.tasks]
+        given, group = self.given, self.group
         names = picked(given.task_ids, self.tasks.tolist())
-        self.rows = self._rows(group, names)
+        self.rows = self._rows(names)
         self.runtime_s, self.given_runtime_s = given.runtime_s[group], given.given_runtime_s[group]
         self.duration_s = given.duration_s[group][:, self.listed] if self.own_prices else given.duration_s[group]
-        same_times = self._take_other_times(group)
+        same_times = self._take_other_times()
         # Algorithm 1 of HADS knows whole bags only.
         kept_fields = (given.model_fields_set | {"format"}) - {"d_spot_rule", "machines"}
         fields: dict[str, Any] = {name: getattr(given, name) for name in kept_fields}
@@ -496,7 +492,7 @@ class _Remaining:
         fields["objective"] = self._objective()
         # Unchecked, for speed: what remains of a valid instance is valid, and replanning has milliseconds.
         remaining = Instance.model_construct(set(fields), **{**_defaults(), **fields})
-        for name, value in self._arrays(group, names, same_times).items():
+        for name, value in self._arrays(names, same_times).items():
             remaining.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
         # Machines come last: their running tasks need the durations above. Tables made without them are dropped.
         machines = self._machines(remaining)
@@ -507,9 +503,9 @@ class _Remaining:
         self._share_offers(remaining)
         return remaining
 
-    def _rows(self, group: IntArray, names: Sequence[str]) -> list[Any]:
+    def _rows(self, names: Sequence[str]) -> list[Any]:
         """Entries of the open tasks, one for each: of those that stand for several, some may be done or saved."""
-        rows: list[Any] = [*picked(rows_of(self.given.tasks), group.tolist())]
+        rows: list[Any] = [*picked(rows_of(self.given.tasks), self.group.tolist())]
         if not self._single():
             rows = [with_fields(row, id=name, count=1) for row, name in zip(rows, names, strict=True)]
         return [self._dated(row) for row in rows] if self.given.has_dates else rows
@@ -518,19 +514,19 @@ class _Remaining:
         """True if each entry of the bag stands for one task."""
         return self.given.n_tasks == len(self.given.tasks)
 
-    def _take_other_times(self, group: IntArray) -> bool:
+    def _take_other_times(self) -> bool:
         """Have tasks take less that are saved in part, and more that should have ended; False if any does."""
         for position, fraction in self.saved.items():
-            self._take(position, 1 - fraction, group)
+            self._take(position, 1 - fraction)
         # Saved work first: only then is known how long a task should take where it runs.
         overruns = self._overruns(self.duration_s)
         for position, (place, taken_s) in overruns.items():
             at = (position, *place)
             while self.duration_s[at] < taken_s:  # twice, where fewer checkpoints are taken than follows from it
-                self._take(position, taken_s / int(self.duration_s[at]), group)
+                self._take(position, taken_s / int(self.duration_s[at]))
         return not (self.saved or overruns)
 
-    def _take(self, position: int, times: float, group: IntArray) -> None:
+    def _take(self, position: int, times: float) -> None:
         """Multiply the run time of a task by a factor, on all types."""
         given, whole = self.given, self.runtime_s[position]
         able = whole < NEVER
@@ -545,14 +541,13 @@ class _Remaining:
             if seconds < NEVER
         }
         self.rows[position] = with_fields(self.rows[position], runtime_s=by_type, base_runtime_s=None)
-        memory_mb = given.given_memory_mb[group[position : position + 1]]
-        left_s, allowed = self.runtime_s[position : position + 1], given.in_market[group[position : position + 1]]
-        row = duration_table(given.checkpoint, memory_mb, left_s, self.offers, allowed)
-        self.duration_s[position] = row[0]
+        task, group = slice(position, position + 1), self.group[position : position + 1]
+        memory_mb, allowed = given.given_memory_mb[group], given.in_market[group]
+        self.duration_s[task] = duration_table(given.checkpoint, memory_mb, self.runtime_s[task], self.offers, allowed)
 
-    def _arrays(self, group: IntArray, names: Sequence[str], same_times: bool) -> dict[str, Any]:
+    def _arrays(self, names: Sequence[str], same_times: bool) -> dict[str, Any]:
         """Return arrays of the instance, made from those of the bag instead of derived from its fields."""
-        given = self.given
+        given, group = self.given, self.group
         arrays: dict[str, Any] = {
             "n_tasks": len(names),
             "group_size": np.ones(len(names), dtype=np.int64),

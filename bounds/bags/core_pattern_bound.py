@@ -238,32 +238,7 @@ class CorePatternProgramme(PatternMaster):
         cost_weight, self.time_weight = objective_weights(instance)
         self.size = classes.size
         self.group_limits = binding_limits(instance, offers)
-        # Tasks of a class may weigh differently: what holds for the lightest holds for all.
-        groups = [np.unique(instance.task_group[mine]) for mine in classes.tasks]
-        self.cores: list[_Cores] = []
-        self.burstable: list[_Burstable] = []
-        of_slots, of_memory = slots_of(instance.memory_kb), lower_of(instance.memory_kb)
-        both = instance.slots.beside_memory
-        for k, (offer, usd_per_s) in enumerate(zip(offers, least_usd_per_s(instance, offers).tolist(), strict=True)):
-            cuts = configurations.weightings.get(offer.index, ())
-            of_groups = [of_memory / lower_of(offer.memory_kb), *([of_slots / offer.vcpus] if both else [])]
-            of_groups += [cut.weights / cut.capacity for cut in cuts]
-            work = least_work_s(instance, offer)
-            pool = (
-                offer,
-                instance.duration_s[classes.group, offer.index, FULL_SPEED],
-                np.array([work[mine].min() for mine in groups]),
-                np.array([[least[mine].min() for mine in groups] for least in of_groups]),
-                instance.time_limit_s(offer.market) - self.ready,
-                min(offer.limit, instance.n_tasks),
-                cost_weight * usd_per_s,
-            )
-            if offer.burstable:
-                self.burstable.append(_Burstable(*pool))
-            else:
-                limits = enumerate(self.group_limits)
-                of_vm = [(row, int(weights[k])) for row, (weights, _) in limits if weights[k]]
-                self.cores.append(_Cores(*pool, classes.size, of_vm))
+        self._make_pools(instance, configurations, offers, cost_weight)
         self.first = configurations.makespan_s - self.ready
         self.last = max(instance.time_limit_s(offer.market) for offer in offers) - self.ready
         self.worst = worst_objective(instance)
@@ -290,6 +265,36 @@ class CorePatternProgramme(PatternMaster):
             self._build()
             self.centre = self._divisible_duals(instance, classes.group)
             self._price(self.centre, self.last)
+
+    def _make_pools(
+        self, instance: Instance, configurations: ConfigurationBound, offers: list[RentalOffer], cost_weight: float
+    ) -> None:
+        """Make the pools of VMs that can be rented."""
+        self.cores: list[_Cores] = []
+        self.burstable: list[_Burstable] = []
+        # Tasks of a class may weigh differently: what holds for the lightest holds for all.
+        groups = [np.unique(instance.task_group[mine]) for mine in self.classes.tasks]
+        of_slots, of_memory = slots_of(instance.memory_kb), lower_of(instance.memory_kb)
+        for k, (offer, usd_per_s) in enumerate(zip(offers, least_usd_per_s(instance, offers).tolist(), strict=True)):
+            of_groups = [of_memory / lower_of(offer.memory_kb)]
+            of_groups += [of_slots / offer.vcpus] if instance.slots.beside_memory else []
+            of_groups += [cut.weights / cut.capacity for cut in configurations.weightings.get(offer.index, ())]
+            work = least_work_s(instance, offer)
+            pool = (
+                offer,
+                instance.duration_s[self.classes.group, offer.index, FULL_SPEED],
+                np.array([work[mine].min() for mine in groups]),
+                np.array([[least[mine].min() for mine in groups] for least in of_groups]),
+                instance.time_limit_s(offer.market) - self.ready,
+                min(offer.limit, instance.n_tasks),
+                cost_weight * usd_per_s,
+            )
+            if offer.burstable:
+                self.burstable.append(_Burstable(*pool))
+            else:
+                limits = enumerate(self.group_limits)
+                of_vm = [(row, int(weights[k])) for row, (weights, _) in limits if weights[k]]
+                self.cores.append(_Cores(*pool, self.size, of_vm))
 
     def _least_cost(self) -> int:
         """Return the least cost of all tasks, each where it is cheapest, in whole numbers."""
