@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, holm_adjusted
+from spotbag.core.statistics import CONFIDENCE, Estimate, holm_adjusted
 from spotbag.core.wording import counted
+
+from .statistics import Statistic
 
 Verdict: TypeAlias = Literal["holds", "does not hold", "not decided"]
 

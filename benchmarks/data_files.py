@@ -11,9 +11,10 @@ from string import Formatter
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from spotbag.core.statistics import Estimate, Statistic
+from spotbag.core.statistics import Estimate
 
 from .claims import ABOUT, Case, Claim, Found, Ours, Statement, Verdict, about, above, below, claim
+from .statistics import Statistic
 
 
 def read_text(package: str, name: str) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from spotbag.core.statistics import Estimate, Statistic, mean_of, ratio_of
+from spotbag.core.statistics import Estimate
+
+from .statistics import Statistic, mean_of, ratio_of
 
 Run = TypeVar("Run")
 

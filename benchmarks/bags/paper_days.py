@@ -13,7 +13,6 @@ from pydantic import Field
 from spotbag.core.errors import SpotbagError
 from spotbag.core.limits import LimitReached
 from spotbag.core.records import Record
-from spotbag.core.statistics import Statistic, reduction_percent
 from spotbag.core.wording import counted
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.bags.scenarios import find_scenario
@@ -32,6 +31,7 @@ from ..data_files import read_toml
 from ..paper import OnRuns, PaperOptions, Results, Setting, by_environment
 from ..paper_result import PlanUsed, PublishedComparisonResult
 from ..sample import Sample
+from ..statistics import Statistic, reduction_percent
 
 DSpotRule: TypeAlias = Literal["printed", "estimated"]
 BaselineBilling: TypeAlias = Literal["cycles", "last-task"]

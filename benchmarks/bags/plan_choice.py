@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 
-from spotbag.core.statistics import estimate, reduction_percent
+from spotbag.core.statistics import estimate
 from spotbag.core.workers import each
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
@@ -25,6 +25,7 @@ from spotbag.schedules.schedule import Schedule
 
 from ..claims import show
 from ..measuring import asked, print_table
+from ..statistics import reduction_percent
 from .user_bags import planned
 
 _OTHERS = {"quiet": "auto", "greedy": "greedy", "ils": "ils"}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from spotbag.core.statistics import Estimate, Statistic, average, mean_of, ratio_of
+from spotbag.core.statistics import Estimate
 
 from ...claims import ABOUT, Case, Claim, about, exactly, is_above, numbers, show, span, spread, tally
 from ...data_files import Statements
+from ...statistics import Statistic, average, mean_of, ratio_of
 from ..paper_days import Cell, cost_usd, makespan_s, none_late
 from ..printed import burst_hads_figures
 from .runs import SCENARIOS, WORST, BurstHadsDays, Pair

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from spotbag.core.statistics import mean_of
 from spotbag.core.text_tables import Column, Table
 
 from ...claims import ABOUT, is_below, show
@@ -13,6 +12,7 @@ from ...data_files import read_changes, read_notes, read_toml
 from ...paper import Change, Paper, Results, Setting, by_environment, changed, read_columns
 from ...paper_result import PublishedComparisonResult
 from ...paper_tables import PaperTables, markdown_table
+from ...statistics import mean_of
 from ..paper_days import FROM_ALGORITHM_1, cost_usd, environments, fleets, makespan_s
 from ..printed import burst_hads_figures
 from .claims import BURST_CHEAPER, burst_hads_claims, burst_hads_findings

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from spotbag.core.statistics import Statistic, average, mean_of
 from spotbag.heuristics.bags.burst_allocation import burst_allocation
 from spotbag.heuristics.bags.iterated_local_search import IlsOptions, VmDestination
 from spotbag.instances.entries import Burstable
@@ -26,6 +25,7 @@ from spotbag.traces.bags.lateness import cause_of_day
 
 from ...paper import OnRuns, replayed
 from ...paper_result import PlanUsed
+from ...statistics import Statistic, average, mean_of
 from ..paper_days import (
     BASELINE_POLICY,
     BaselineBilling,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from spotbag.core.statistics import average
-
 from ...claims import estimate_of
 from ...data_files import Figures
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import Quantities, means, measured
+from ...statistics import average
 from ..paper_days import BASELINE_POLICY, Cell, cost_usd, makespan_s
 from ..printed import burst_hads_figures
 from .runs import ALL, BOTH, SCENARIOS, BurstHadsDays, Pair

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, average, estimate, quotient, ratio_of, sd_of
+from spotbag.core.statistics import CONFIDENCE, Estimate, estimate
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.bags.scenarios import SCENARIOS as KNOWN_SCENARIOS
 from spotbag.instances.library import library_instance
@@ -28,6 +28,7 @@ from ...claims import (
     together,
 )
 from ...data_files import Figures, Statements
+from ...statistics import Statistic, average, quotient, ratio_of, sd_of
 from ..paper_days import FROM_PRINTED_MAKESPAN, PRINTED_RUNS, Cell, cost_usd, makespan_s, none_late
 from ..printed import hads_figures
 from .runs import (

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from spotbag.core.statistics import Statistic, average, mean_of, ratio_of
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.bags.scripted_days import Scenario
@@ -19,6 +18,7 @@ from spotbag.schedules.schedule import Schedule
 
 from ...paper import OnRuns
 from ...paper_result import PlanUsed
+from ...statistics import Statistic, average, mean_of, ratio_of
 from ..paper_days import (
     BASELINE_POLICY,
     BaselineBilling,

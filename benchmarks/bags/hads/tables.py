@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from spotbag.core.statistics import average, estimate
+from spotbag.core.statistics import estimate
 from spotbag.replay.bags.outcome import DayOutcome
 
 from ...data_files import Figures
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import means, measured
+from ...statistics import average
 from ..paper_days import BaselineBilling, cost_usd, makespan_s
 from ..printed import hads_figures
 from .runs import (

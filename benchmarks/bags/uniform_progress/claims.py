@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spotbag.core.statistics import Statistic
-
 from ...claims import Claim, Found, about, exactly, spread, tally, with_intervals
 from ...data_files import Statements
+from ...statistics import Statistic
 from .runs import (
     FIGURES,
     GREEDY,

@@ -13,7 +13,7 @@ import numpy as np
 
 from spotbag.core.errors import InputError, Issue, input_error
 from spotbag.core.quantities import NOISE, SECONDS_PER_HOUR, BoolArray
-from spotbag.core.statistics import CONFIDENCE, Estimate, Statistic, mean_of, quotient
+from spotbag.core.statistics import CONFIDENCE, Estimate
 from spotbag.core.workers import each
 from spotbag.replay.bags.policies.hads import Hads
 from spotbag.replay.bags.policies.on_time import OnTime
@@ -22,6 +22,7 @@ from spotbag.replay.bags.policy import Policy
 
 from ...data_files import Figures, read_figures
 from ...paper import OnRuns, PaperOptions
+from ...statistics import Statistic, mean_of, quotient
 from .job import Job, Ran, drawn_trace, optimum, ran, recorded_trace, replayed, sliced, windows
 
 ON_DEMAND, GREEDY, UNIFORM, OMNISCIENT = "on demand", "greedy-spot", "uniform-progress", "omniscient"

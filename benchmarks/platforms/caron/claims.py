@@ -8,11 +8,11 @@ from operator import itemgetter
 from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
-from spotbag.core.statistics import mean_of
 from spotbag.instances.platforms.job_draws import JobSetKind
 
 from ...claims import Case, Claim, Verdict, all_hold, exactly, is_below, tally, verdict_in_words
 from ...data_files import Statements, read_toml
+from ...statistics import mean_of
 from .assumptions import ROUND_ROBIN
 from .runs import CaronRuns, Cell, Cells
 from .settings import BY_DEADLINE, FASTEST, METRICS, MONEY, PATIENT, SETS, THEIRS, TIME, UNDISPLACED

@@ -9,11 +9,11 @@ from functools import cache, partial
 from operator import itemgetter
 from typing import TypeAlias
 
-from spotbag.core.statistics import Statistic
 from spotbag.core.workers import each
 
 from ...paper import OnRuns
 from ...sample import Sample
+from ...statistics import Statistic
 from .assumptions import ROUND_ROBIN, replayed
 from .bounds import CaronBounds, caron_bounds, n_bound_runs
 from .settings import POLICIES, SETS, THEIRS, VARIANTS, CaronOptions, Setting, Values, measured

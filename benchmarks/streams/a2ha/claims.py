@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spotbag.core.quantities import SECONDS_PER_HOUR
-from spotbag.core.statistics import Estimate, Statistic, estimate, mean_of, quotient
+from spotbag.core.statistics import Estimate, estimate
 from spotbag.core.wording import counted
 
 from ...claims import (
@@ -35,6 +35,7 @@ from ...claims import (
     with_intervals,
 )
 from ...data_files import Figures, Statements
+from ...statistics import Statistic, mean_of, quotient
 from .printed import LONG_QUANTITIES, USABLE_S, LongQuantity, a2ha_figures
 from .runs import (
     AT_THE_START,

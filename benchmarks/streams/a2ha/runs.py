@@ -12,7 +12,6 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from spotbag.core.quantities import SECONDS_PER_HOUR
-from spotbag.core.statistics import Statistic, sd_of
 from spotbag.core.workers import each
 from spotbag.instances.streams.draws import SampledJobs, draws
 from spotbag.instances.streams.stream import Stream
@@ -22,6 +21,7 @@ from spotbag.replay.streams.policy import StreamPolicy
 
 from ...paper import OnRuns, replayed
 from ...sample import Sample
+from ...statistics import Statistic, sd_of
 from ..least_makespan import least_makespan_within, least_units_by
 from ..unit_bounds import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
 from .settings import (

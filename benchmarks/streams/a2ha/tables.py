@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from spotbag.core.quantities import SECONDS_PER_HOUR
-from spotbag.core.statistics import Estimate, estimate, mean_of, sd_of
+from spotbag.core.statistics import Estimate, estimate
 
 from ...data_files import Figures
 from ...paper_result import ComparisonRow, row_of
 from ...paper_tables import Quantities, means, measured
+from ...statistics import mean_of, sd_of
 from .printed import LONG_QUANTITIES, A2haFigures, LongQuantity, a2ha_figures
 from .runs import LINES, METRICS, TABLE_1, A2haCell, A2haRun, A2haRuns, NotKnowing
 from .settings import LONG_JOB, SHORT_JOBS, STYLES, TWICE, Ratios, Style

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeAlias
 
 from spotbag.core.limits import LimitReached
-from spotbag.core.statistics import Estimate, Statistic, quotient
+from spotbag.core.statistics import Estimate
 from spotbag.instances.streams.draws import draw_jobs
 from spotbag.instances.streams.stream import Stream
 from spotbag.replay.policies import Given
@@ -21,6 +21,7 @@ from spotbag.replay.streams.runs import replay_stream
 from ...claims import estimate_of, span
 from ...paper import OnRuns, replayed
 from ...sample import Sample
+from ...statistics import Statistic, quotient
 from .printed import Quantity, RatioUnit, thai_figures
 from .settings import KNOWN, UNKNOWN, ThaiOptions, fixed_setting, thai_stream, without_type
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spotbag.core.statistics import estimate, mean_of
+from spotbag.core.statistics import estimate
 
 from ...data_files import Figures
 from ...paper_result import ComparisonRow, Relation, row_of
 from ...paper_tables import Quantities, means, measured
+from ...statistics import mean_of
 from .printed import ThaiFigures, thai_figures
 from .runs import Approach, SampledRuns, ThaiRuns, cost_usd, idle_s, late_s, late_tasks, sampling_name
 from .settings import KNOWN, STREAM, UNKNOWN

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spotbag.core.statistics import estimate, reduction_percent
+from spotbag.core.statistics import estimate
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.runs import replay_day
 from spotbag_papers.bags.burst_hads.paper import PAPER as BURST_HADS
@@ -34,6 +34,7 @@ from spotbag_papers.bags.printed import burst_hads_figures
 from spotbag_papers.data_files import Figures
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_result import PublishedComparisonResult
+from spotbag_papers.statistics import reduction_percent
 from tests.helpers.paper_results import (
     compared,
     demand_judged_claims,

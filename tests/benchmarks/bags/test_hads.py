@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from spotbag.core.statistics import Statistic, mean_of
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import named_policy
 from spotbag.replay.bags.runs import replay_day, trace_day
@@ -38,6 +37,7 @@ from spotbag_papers.bags.printed import hads_figures
 from spotbag_papers.claims import Claim, count_verdicts
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_result import PublishedComparisonResult
+from spotbag_papers.statistics import Statistic, mean_of
 from tests.helpers.paper_results import compared, demand_judged_claims, replayed
 from tests.helpers.tiny_days import bag, day, plan, vm_type
 

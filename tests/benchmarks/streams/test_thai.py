@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import SpotbagError
-from spotbag.core.statistics import Statistic
 from spotbag.instances.streams.run_times import NormalRunTimes, UniformRunTimes
 from spotbag.instances.streams.stream import Stream
 from spotbag.instances.streams.stream_files import library_stream
@@ -23,6 +22,7 @@ from spotbag_papers.claims import Claim
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_pictures import prepare_pictures, rows_of, write_pictures
 from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag_papers.statistics import Statistic
 from spotbag_papers.streams.thai.claims import thai_claims
 from spotbag_papers.streams.thai.paper import PAPER as THAI
 from spotbag_papers.streams.thai.paper import work_percent
