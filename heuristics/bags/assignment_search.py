@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...bounds.bags.fractional_fleet import FractionalFleet, fractional_fleet
+from ...bounds.bags.divisible_programme import FractionalFleet, fractional_fleet
 from ...core.capacities import fits, largest_share, lower_of, upper_of
 from ...core.limits import checkpoint, clock_s, current_limit, seconds_left
 from ...core.quantities import BoolArray, IntArray
