@@ -126,6 +126,8 @@ _COUNTED = (
     | {"survival-claim": "plans"}
 )
 """Units of violations that are counted, by rule; events for all others."""
+_PLACES = {"tasks": ("task", "job", "vm"), "jobs": ("task", "job"), "machines": ("vm", "job")}
+"""Fields of events that say where a rule is broken, by what it counts: the first that there is; the VM for others."""
 
 
 SURVIVAL_RULES = {
@@ -180,15 +182,24 @@ class Findings:
         self.notes: list[str] = []
 
     def _find(
-        self, rule: str, at: str | Event, said: str, amount: float | Fraction | None = None, unit: str = "s"
+        self,
+        rule: str,
+        at: str | Event,
+        said: str,
+        amount: float | Fraction | None = None,
+        unit: str = "s",
+        where: str | None = None,
     ) -> None:
         """Report what breaks a rule at a task, job or VM, in a sentence; or at an event, whose name begins it."""
         assert rule in RULES
-        if not isinstance(at, str):
+        if isinstance(at, str):
+            where = at
+        else:
             said = self._described(at) + said
-            of_task = _COUNTED.get(rule) in ("tasks", "jobs")  # else it is the VM that breaks it
-            at = (of_task and at.get("task", at.get("job"))) or at.get("vm") or ""
-        found = Finding.of(rule, at, said, amount, unit)
+            if where is None:
+                places = _PLACES.get(_COUNTED.get(rule, ""), ("vm",))
+                where = next((at[name] for name in places if at.get(name)), "")
+        found = Finding.of(rule, where, said, amount, unit)
         self.findings.append(replace(found, amount=float(found.amount)))
 
     def _check_time(self, rule: str, event: Event, off_s: float, more: str = "") -> None:

@@ -164,8 +164,7 @@ class Audit(Findings, ABC):
         if vm is None:
             self._find("vm", name, f"{self._described(event)}: no VM {name!r} has been launched")
         elif vm.state == "terminated" and not (gone and vm.reclaimed):
-            message = f"{self._described(event)}: {name} was terminated at {plain(vm.terminated_s or 0)} s"
-            self._find("state", name, message)
+            self._find("state", event, f": {name} was terminated at {plain(vm.terminated_s or 0)} s", where=name)
             return None
         return vm
 
@@ -208,20 +207,16 @@ class Audit(Findings, ABC):
         market, name = vm.market, vm.type.name
         self.living[name, market] += 1
         limit = vm.type.limits.get(market)
-        if limit is not None and self.living[name, market] > limit:
-            over = self.living[name, market] - limit
-            message = f"{self._described(event)}: {over + limit} {name} {market} VMs, {over} over the limit of {limit}"
-            self._over_limit(vm.name, over, message)
+        if limit is not None and (over := self.living[name, market] - limit) > 0:
+            self._over_limit(event, f": {over + limit} {name} {market} VMs, {over} over the limit of {limit}", over)
         for quota in self.facts.quotas:
             over = self._weight(quota) - quota.most
             if over > 0 and quota.counts(name, vm.type.whole.vcpus, market):
                 what = f"{over + quota.most} {quota.name} {quota.unit}"
-                message = f"{self._described(event)}: {what}, {over} over the limit of {quota.most}"
-                self._over_limit(vm.name, over, message)
+                self._over_limit(event, f": {what}, {over} over the limit of {quota.most}", over)
         if market not in self.facts.markets:
             if strict:
-                message = f"{self._described(event)}: the instance does not allow the {market} market"
-                self._over_limit(vm.name, 1, message)
+                self._over_limit(event, f": the instance does not allow the {market} market")
             elif market not in self.markets_noted:
                 self.markets_noted.add(market)
                 self.notes.append(f"{market} VMs are started during the day; the instance allows none in its plans")
@@ -233,9 +228,9 @@ class Audit(Findings, ABC):
             n * quota.counts(name, types[name].whole.vcpus, market) for (name, market), n in self.living.items() if n
         )
 
-    def _over_limit(self, vm: str, over: int, message: str) -> None:
+    def _over_limit(self, event: Event, said: str, over: int = 1) -> None:
         """Report that there are more VMs than allowed."""
-        self._find("limit", vm, message, over, "VMs")
+        self._find("limit", event, said, over, "VMs")
 
     def _check_ready(self, event: Event, vm: VmBook) -> bool:
         """A VM that is launching is ready when its boot is over."""

@@ -34,6 +34,10 @@ RANKS = {
 
 LAST_RANK = max(RANKS.values())
 
+Saves: TypeAlias = tuple[int, Fraction, Fraction]
+"""Number of checkpoints of a run, the fraction of the task that they save, and the work."""
+NOTHING_SAVED: Saves = (0, Fraction(0), Fraction(0))
+
 
 @dataclass(slots=True)
 class RunBook:
@@ -48,7 +52,7 @@ class RunBook:
     preempted_uptime_s: int | None = None
     stops_uptime_s: int = 0
     writes: bool = False
-    written: tuple[int, Fraction, Fraction] = (0, Fraction(0), Fraction(0))
+    written: Saves = NOTHING_SAVED
 
     @property
     def due_uptime_s(self) -> int:

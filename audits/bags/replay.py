@@ -13,7 +13,7 @@ from ...traces.trace import Trace
 from ..facts import NOISE, InstanceFacts, TypeFacts, round_up
 from ..findings import Event
 from ..vm_audit import TaskBook
-from ..vm_books import RANKS, RunBook, VmBook
+from ..vm_books import NOTHING_SAVED, RANKS, RunBook, Saves, VmBook
 from .bill import cost_usd
 from .day import RECALLED, RECORD_OF
 from .seconds import SecondsAudit
@@ -221,13 +221,13 @@ class PlanAudit(SecondsAudit):
         if over > 0:
             self._find("limit", event, f": {over} over what the limits of all markets allow together", over, "VMs")
 
-    def _over_limit(self, vm: str, over: int, message: str) -> None:
+    def _over_limit(self, event: Event, said: str, over: int = 1) -> None:
         """Report VMs beyond a limit; as a note in the on-demand baseline, whose spot VMs have become on-demand VMs."""
         if self.interrupts:
-            super()._over_limit(vm, over, message)
+            super()._over_limit(event, said, over)
         elif not self.limits_noted:
             self.limits_noted = True
-            self.notes.append(f"the on-demand baseline does not keep to the limits: {message}")
+            self.notes.append(f"the on-demand baseline does not keep to the limits: {self._described(event)}{said}")
 
     def _ready(self, event: Event, vm: VmBook) -> None:
         now = event["t"]
@@ -280,7 +280,7 @@ class PlanAudit(SecondsAudit):
         if vm.state == "up":
             vm.sessions[-1].last_usd_per_s = self.day.price_usd_per_s(vm.type.name, vm.market)
 
-    def _again(self, vm: VmBook, run: RunBook, saves: tuple[int, Fraction, Fraction], uptime: int) -> Slot:
+    def _again(self, vm: VmBook, run: RunBook, saves: Saves, uptime: int) -> Slot:
         """Take down what a run saves that has ended before its task has, and let the task wait."""
         name, book = run.task, self.tasks[run.task]
         self._take_down(book, saves)
@@ -297,7 +297,7 @@ class PlanAudit(SecondsAudit):
             baseline_s = None if work is None else work.duration_s
         return Slot(task, core, *times_s, self.facts.need(task), self.facts.ready_s(task), baseline_s)
 
-    def _take_down(self, book: TaskBook, saves: tuple[int, Fraction, Fraction]) -> bool:
+    def _take_down(self, book: TaskBook, saves: Saves) -> bool:
         """Count the work that a run has saved; return True if the task has a checkpoint to go on from."""
         done, fraction, work_s = saves
         self.figures.checkpoints += done
@@ -307,27 +307,29 @@ class PlanAudit(SecondsAudit):
         self.figures.recoveries += book.saved > 0
         return book.saved > 0
 
-    def _resume(self, event: Event, vm: VmBook) -> None:
+    def _comes_back(self, event: Event, vm: VmBook, state: str) -> bool:
+        """True if a VM is in the state from which it comes back; then none of its tasks is to be migrated any more."""
         self._check_day(event, vm)
-        if not self._in_state(event, vm, "hibernated"):
-            return
+        if not self._in_state(event, vm, state):
+            return False
         self.triggers.pop(vm.name, None)
+        self.timetables[vm.name].disturbed |= self.facts.has_releases  # what was not ready has less time to wait
+        return True
+
+    def _resume(self, event: Event, vm: VmBook) -> None:
+        if not self._comes_back(event, vm, "hibernated"):
+            return
         for run in vm.runs.values():
             run.written = self._saved_by_run(vm, run, event["t"])
         vm.resume(event["t"])
-        table = self.timetables[vm.name]
-        table.disturbed |= self.facts.has_releases  # what was not ready has less time to wait
-        table.move_up(event["t"], *self._present(vm, event["t"]))
+        self.timetables[vm.name].move_up(event["t"], *self._present(vm, event["t"]))
         self._may_be_idle(vm, event["t"])
 
     def _restart(self, event: Event, vm: VmBook) -> None:
         """A stopped VM boots again: what ran there waits again, the first on its core, with what is saved."""
-        self._check_day(event, vm)
-        if not self._in_state(event, vm, "stopped"):
+        if not self._comes_back(event, vm, "stopped"):
             return
-        self.triggers.pop(vm.name, None)
         now, table = event["t"], self.timetables[vm.name]
-        table.disturbed |= self.facts.has_releases
         for run in sorted(vm.runs.values(), key=lambda run: run.core):
             slot = self._again(vm, run, self._saved_by_run(vm, run, now), vm.uptime_s(now))
             if vm.type.credits is not None:  # late: the credits for what it does once more are spent
@@ -572,19 +574,19 @@ class PlanAudit(SecondsAudit):
             slot = self._slot(name, target, 0, (0, work.duration_s))
             table.append(slot, *self._present(target, now))
 
-    def _saved_by_run(self, vm: VmBook, run: RunBook, now: int) -> tuple[int, Fraction, Fraction]:
+    def _saved_by_run(self, vm: VmBook, run: RunBook, now: int) -> Saves:
         """Checkpoints of a run, and the fraction of the task and the work saved by them.
 
         One that knew of its interruption long enough has written one more, just before; what is written stays written.
         """
         rules = self.facts.interval_and_dump_s(run.task) if vm.market == "spot" else None
         if rules is None:
-            return 0, Fraction(0), Fraction(0)
+            return NOTHING_SAVED
         interval, dump = rules
         until = vm.uptime_s(now) if run.preempted_uptime_s is None else run.preempted_uptime_s
         worked = (until - run.started_uptime_s) * run.work.speed
         knew = vm.state != "up" and vm.notice_s and run.preempted_uptime_s is None
-        done = min(run.work.count, int((worked + NOISE) / (interval + dump))) if run.work.count else 0
+        done = _whole_checkpoints(run, worked, interval + dump)
         written = [self._saves(vm, run, done, done * interval), run.written]
         # The notice must be long enough to write the checkpoint; the work done while it is written is lost.
         if knew and vm.notice_s * run.work.speed + NOISE >= dump:
@@ -592,25 +594,25 @@ class PlanAudit(SecondsAudit):
         # Checkpoints stay written: of several, the one that saves most is used.
         return max(written, key=lambda saves: (saves[2], saves[0]))
 
-    def _saved_by_one_more(self, vm: VmBook, run: RunBook, worked: Fraction) -> tuple[int, Fraction, Fraction]:
+    def _saved_by_one_more(self, vm: VmBook, run: RunBook, worked: Fraction) -> Saves:
         """Savings of a run with one checkpoint more, written after some work: as `_saved_by_run`.
 
         It saves whole seconds of work. If a regular one is being written then, that is the last.
         """
         rules = self.facts.interval_and_dump_s(run.task)
         if rules is None:
-            return 0, Fraction(0), Fraction(0)
+            return NOTHING_SAVED
         interval, dump = rules
-        done = min(run.work.count, int((worked + NOISE) / (interval + dump))) if run.work.count else 0
+        done = _whole_checkpoints(run, worked, interval + dump)
         since = worked - done * (interval + dump)
         if done < run.work.count and since > interval + NOISE:
             return self._saves(vm, run, done + 1, (done + 1) * interval)
         work_s = max(Fraction(math.floor(done * interval + since + NOISE)), done * interval)
         return self._saves(vm, run, done + (work_s > done * interval), work_s)
 
-    def _saves(self, vm: VmBook, run: RunBook, done: int, work_s: Fraction) -> tuple[int, Fraction, Fraction]:
+    def _saves(self, vm: VmBook, run: RunBook, done: int, work_s: Fraction) -> Saves:
         runtime = self.facts.runtime_s(run.task, vm.type.name)
-        return (done, work_s / runtime, work_s) if done and runtime else (0, Fraction(0), Fraction(0))
+        return (done, work_s / runtime, work_s) if done and runtime else NOTHING_SAVED
 
     def _check_kind(self, event: Event, target: VmBook) -> None:
         """Check the stated kind of the target of a migration: idle, busy or new."""
@@ -771,3 +773,8 @@ class PlanAudit(SecondsAudit):
             self.notes.append(
                 f"{counted(len(given_up), 'task')} migrated too late to count on the deadline; {in_time} of them met it"
             )
+
+
+def _whole_checkpoints(run: RunBook, worked: Fraction, period: Fraction) -> int:
+    """Number of checkpoints that are written after some work and checkpoints, each of which takes a period."""
+    return min(run.work.count, int((worked + NOISE) / period)) if run.work.count else 0

@@ -173,12 +173,10 @@ class CloudAudit(PlatformAuditBase):
         if len(taken) < len(best):
             over = len(best) - len(taken)
             of = counted(len(fresh), "new machine")
-            message = f"{self._described(event)} on {of}, {over} of them in place of idle ones"
-            self._find("machines", event["job"], message, over, "machines")
+            self._find("machines", event, f" on {of}, {over} of them in place of idle ones", over, "machines")
         elif taken != best:
             less = sum(best) - sum(taken)
-            message = f"{self._described(event)} on machines with {less} s less of paid time than idle ones have"
-            self._find("machines", event["job"], message, less)
+            self._find("machines", event, f" on machines with {less} s less of paid time than idle ones have", less)
 
     def _check_launched(self) -> None:
         """Machines are launched for the job that starts then."""
@@ -286,9 +284,7 @@ class ClusterAudit(PlatformAuditBase):
             if other_name in listed[:place]:
                 reason = "is in the list already"
             if reason:
-                self._find(
-                    "displacement", other_name, f"{self._described(event)} displaces {other_name!r}, which {reason}"
-                )
+                self._find("displacement", event, f" displaces {other_name!r}, which {reason}", where=other_name)
         if work >= job.facts.size:
             message = f" displaces {work} processor-minutes, not less than its own {job.facts.size}"
             self._find("displacement", event, message, work - job.facts.size + 1, "processor-minutes")
