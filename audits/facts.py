@@ -186,6 +186,7 @@ class InstanceFacts:
         self.markets: list[str] = list(document.get("markets", ("spot", "on-demand")))
         self.quotas = tuple(quota_rules(document.get("limits", {})))
         self.types = {entry["name"]: _type_facts(entry) for entry in document["vm_types"]}
+        self.vcpus = {name: vm_type.vcpus for name, vm_type in self.types.items()}
         self.tasks = {
             name: entry for entry in document["tasks"] for name in copies(entry["id"], int(entry.get("count", 1)))
         }
@@ -200,6 +201,17 @@ class InstanceFacts:
         self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
         self._runtimes: dict[tuple[int, str], int | None] = {}
         self._fresh: dict[tuple[int, str, bool, bool], Work | None] = {}
+
+    def limits_of(
+        self, type_name: str, market: str, living: Mapping[tuple[str, str], int]
+    ) -> Iterator[tuple[int, int, str, str]]:
+        """Limits that a VM counts in: how much there is by numbers of VMs, the most, what is limited, and its unit."""
+        most = self.types[type_name].limits.get(market)
+        if most is not None:
+            yield living[type_name, market], most, f"{type_name} {market} VMs", "VMs"
+        for quota in self.quotas:
+            if quota.counts(type_name, self.vcpus[type_name], market):
+                yield quota.total(living, self.vcpus), quota.most, f"{quota.name} {quota.unit}", quota.unit
 
     def ready_s(self, task: str) -> int:
         """Return the moment before which a task does not start."""
@@ -357,6 +369,11 @@ class QuotaRule:
         if market != self.market or (self.types is not None and not self.types.fullmatch(type_name)):
             return 0
         return vcpus if self.of_vcpus else 1
+
+    def total(self, numbers: Mapping[tuple[str, str], int], vcpus: Mapping[str, int]) -> int:
+        """Count of numbers of VMs by type and market, with the vCPUs of each type."""
+        counts = ((n, self.counts(name, vcpus.get(name, 0), market)) for (name, market), n in numbers.items() if n)
+        return sum(n * count for n, count in counts)
 
     @property
     def unit(self) -> str:

@@ -206,27 +206,16 @@ class Audit(Findings, ABC):
         """
         market, name = vm.market, vm.type.name
         self.living[name, market] += 1
-        limit = vm.type.limits.get(market)
-        if limit is not None and (over := self.living[name, market] - limit) > 0:
-            self._over_limit(event, f": {over + limit} {name} {market} VMs, {over} over the limit of {limit}", over)
-        for quota in self.facts.quotas:
-            over = self._weight(quota) - quota.most
-            if over > 0 and quota.counts(name, vm.type.whole.vcpus, market):
-                what = f"{over + quota.most} {quota.name} {quota.unit}"
-                self._over_limit(event, f": {what}, {over} over the limit of {quota.most}", over)
+        for there, most, what, _ in self.facts.limits_of(name, market, self.living):
+            if there > most:
+                over = there - most
+                self._over_limit(event, f": {there} {what}, {over} over the limit of {most}", over)
         if market not in self.facts.markets:
             if strict:
                 self._over_limit(event, f": the instance does not allow the {market} market")
             elif market not in self.markets_noted:
                 self.markets_noted.add(market)
                 self.notes.append(f"{market} VMs are started during the day; the instance allows none in its plans")
-
-    def _weight(self, quota: QuotaRule) -> int:
-        """Weight in a quota of all VMs that are launched and not terminated."""
-        types = self.facts.types
-        return sum(
-            n * quota.counts(name, types[name].whole.vcpus, market) for (name, market), n in self.living.items() if n
-        )
 
     def _over_limit(self, event: Event, said: str, over: int = 1) -> None:
         """Report that there are more VMs than allowed."""

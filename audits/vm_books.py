@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from .facts import Share, TypeFacts, Work
 
@@ -237,13 +236,3 @@ class VmBook:
     def idle_s(self) -> int:
         """Uptime of the VM without a running task, with one core, after its termination; 0 before."""
         return self.uptime_s(0) - self.busy_s if self.terminated_s is not None else 0
-
-    def billed_s(self, billing: Mapping[str, Any]) -> int:
-        """Seconds on the bill of a stream, not counting blocks, once the VM is terminated."""
-        since = self.launched_s if billing.get("from_request", False) else self.ready_s
-        return 0 if since is None or self.terminated_s is None else self.terminated_s - since
-
-    def blocks(self, billing: Mapping[str, Any]) -> int:
-        """Started blocks on the bill of a stream, at least one; none if it goes by the second."""
-        block_s = billing.get("block_s")
-        return 0 if block_s is None else max(-(-self.billed_s(billing) // block_s), 1)

@@ -15,8 +15,9 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from ...core.quantities import SECONDS_PER_HOUR
+from ..bill import Rules, Session
 from ..facts import exact, round_up
-from ..vm_books import LAST_RANK, RANKS
+from ..vm_books import LAST_RANK, RANKS, VmBook
 
 RECORD_OF = {"hibernate": "hibernate", "stop": "stop", "terminate": "reclaim"}
 """Event of the trace by kind of interruption."""
@@ -253,3 +254,20 @@ class Day:
             until_s = changes[place + 1][0] if place + 1 < len(changes) else end_s
             total += usd_per_s * max(min(until_s, end_s) - max(since_s, start_s), 0)
         return total
+
+    def bill_usd(self, vm: VmBook, billing: Mapping[str, Any]) -> Fraction:
+        """Bill of a VM that is terminated, by the rules of the run record: its sessions, and what is kept of it."""
+        rules, total = Rules.of(billing), Fraction(0)
+        for number, session in enumerate(vm.sessions):
+            assert session.end_s is not None
+            length_s = session.end_s - session.start_s
+            free = billing.get("first_hour_free", False) and vm.market == "spot" and not number
+            if free and session.cut and length_s < SECONDS_PER_HOUR:
+                continue
+            more_s = Session(rules, session.start_s).billed_s(session.end_s) - rules.boot_s - length_s
+            total += self.cost_usd(vm.type.name, vm.market, session.start_s, session.end_s)
+            total += rules.boot_s * self.cost_usd(vm.type.name, vm.market, session.start_s, session.start_s + 1)
+            total += more_s * session.last_usd_per_s + rules.fixed_usd
+        kept = vm.hibernated_s * exact(billing.get("hibernated_usd_per_gb_hour", 0))
+        kept += vm.stopped_s * exact(billing.get("stopped_usd_per_gb_hour", 0))
+        return total + kept * vm.type.memory_gb / SECONDS_PER_HOUR

@@ -13,10 +13,10 @@ from ...core.wording import counted
 from ...instances.clouds import cloud_of
 from ...instances.entries import BillingRules
 from ...traces.trace import Trace
+from ..bill import Rules, Session
 from ..facts import InstanceFacts, Share, TypeFacts, exact
 from ..figures import amount_off
 from ..findings import AuditReport, Event, Findings
-from .bill import Rules
 
 _UNITS = {"finished": "tasks", "late_tasks": "tasks", "failures": "attempts", "cut_off": "attempts", "cost_usd": "USD"}
 """Units of the figures; all others are seconds."""
@@ -133,15 +133,7 @@ class ExecutionAudit(Findings):
     def _count(self, event: Event, vm: _Vm) -> None:
         """Count a VM that is rented from now on against its limits."""
         self.living[vm.type.name, vm.market] += 1
-        types = self.facts.types
-        counts = [(self.living[vm.type.name, vm.market], vm.type.limits[vm.market], "VMs")]
-        for quota in self.facts.quotas:
-            if quota.counts(vm.type.name, vm.type.whole.vcpus, vm.market):
-                each = (
-                    n * quota.counts(name, types[name].whole.vcpus, market) for (name, market), n in self.living.items()
-                )
-                counts.append((sum(each), quota.most, quota.unit))
-        for there, most, unit in counts:
+        for there, most, _, unit in self.facts.limits_of(vm.type.name, vm.market, self.living):
             if there > most:
                 self._find("limit", event, f": {there} {unit} where the limit is {most}", there - most, "VMs")
 
@@ -272,15 +264,11 @@ class ExecutionAudit(Findings):
 
     def _session_usd(self, name: str, vm: _Vm, until_s: Fraction) -> Fraction:
         """Bill of a VM by the rules of the instance; a machine that was ready before pays what is not paid yet."""
-        rules, machine, fixed_usd = self.rules, self.machines.get(name), Fraction(0)
+        machine = self.machines.get(name)
         if machine is None or machine.get("launching") or machine.get("ready_s"):
-            fixed_usd = rules.fixed_usd
-            billed_s = max(rules.boot_s + vm.type.setup_s + until_s - vm.began_s, Fraction(rules.minimum_s))
-        else:
-            billed_s = max(until_s - max(vm.began_s, exact(machine.get("paid_until_s", 0))), Fraction(0))
-        if rules.block_s > 1:  # else parts of a second count
-            billed_s = Fraction(-(-billed_s // rules.block_s) * rules.block_s)
-        return fixed_usd + billed_s * vm.usd_per_s
+            return Session(self.rules, vm.began_s - vm.type.setup_s, vm.usd_per_s).usd(until_s)
+        paid_s = max(vm.began_s, exact(machine.get("paid_until_s", 0)))
+        return Session(self.rules, paid_s, vm.usd_per_s, begins=False).usd(until_s)
 
     def _figures(self, found: dict[str, Any], unfinished: set[str]) -> None:
         """Compare the figures of the end with those of the events."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -34,9 +34,9 @@ from ...schedules.documents import (
     Survival,
 )
 from ...schedules.schedule import Schedule
+from ..bill import bill_usd, sessions_of
 from ..facts import exact, quota_rules, rounded_up
 from ..findings import SURVIVAL_RULES, Violation
-from .bill import bill_usd, sessions_of
 from .plan_arrays import (
     Bag,
     RowsByVm,
@@ -432,30 +432,26 @@ class _Checker:
                 yield Violation.of("vm", vm.id, message)
 
     def _limits(self) -> Iterator[Violation]:
-        exist = [*self.machines.values()]
-        new = [kind for vm, kind in zip(self.plan.vms, self.vms.kinds, strict=True) if vm.id not in self.machines]
+        machines = self.machines
+        new = Counter[tuple[str, Any]]((vm.type, vm.market) for vm in self.plan.vms if vm.id not in machines)
         # Machines that exist count as well, but what was rented before does not break a limit of this plan.
-        rented = Counter(new)
-        existing = Counter([(machine.type, machine.market) for machine in exist])
+        rented = new.copy()
+        existing = Counter[tuple[str, Any]]((machine.type, machine.market) for machine in machines.values())
         rented.update({kind: count for kind, count in existing.items() if rented[kind]})
         for (name, market), count in rented.items():
             offer = self.types[name].offers.get(market) if name in self.types else None
             if offer is not None and count > offer.limit:
                 message = f"{count} {name} {market} VMs, {count - offer.limit} over the limit of {offer.limit}"
                 yield Violation.of("limit", f"{name} {market}", message, count - offer.limit, "VMs")
-        for market, count in Counter([market for _, market in new]).items():
+        for market, count in Counter([market for _, market in new.elements()]).items():
             if market not in self.instance.markets:
                 message = f"{count} {market} VMs, a market that the instance does not allow"
                 yield Violation.of("limit", market, message, count, "VMs")
         vcpus = {name: vm_type.vcpus for name, vm_type in self.types.items()}
         for quota in quota_rules(self.instance.limits.model_dump()):
-            weights = {kind: quota.counts(kind[0], vcpus.get(kind[0], 0), kind[1]) for kind in {*new, *existing}}
-            if any(weights[kind] for kind in new):
-                count = sum(weights[kind] for kind in new) + sum(n * weights[kind] for kind, n in existing.items())
-                if count > quota.most:
-                    over = count - quota.most
-                    message = f"{count} {quota.name} {quota.unit}, {over} over the limit of {quota.most}"
-                    yield Violation.of("limit", quota.name, message, over, quota.unit)
+            if quota.total(new, vcpus) and (over := quota.total(new + existing, vcpus) - quota.most) > 0:
+                message = f"{over + quota.most} {quota.name} {quota.unit}, {over} over the limit of {quota.most}"
+                yield Violation.of("limit", quota.name, message, over, quota.unit)
 
     def _task(self, placed: PlacedTask) -> Iterator[Violation]:
         """Checks of one task on its own."""

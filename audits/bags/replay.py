@@ -14,7 +14,6 @@ from ..facts import NOISE, InstanceFacts, TypeFacts, round_up
 from ..findings import Event
 from ..vm_audit import TaskBook
 from ..vm_books import NOTHING_SAVED, RANKS, RunBook, Saves, VmBook
-from .bill import cost_usd
 from .day import RECALLED, RECORD_OF
 from .seconds import SecondsAudit
 from .timetable import Slot, Timetable
@@ -728,7 +727,7 @@ class PlanAudit(SecondsAudit):
     # --------------------------------------------------------------------- end
 
     def _cost_usd(self, vm: VmBook) -> Fraction:
-        return cost_usd(vm, self.run["billing"], self.day)
+        return self.day.bill_usd(vm, self.run["billing"])
 
     def _close(self, vm: VmBook) -> None:
         end = self.trace.end["t"]

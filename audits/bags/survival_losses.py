@@ -18,8 +18,8 @@ from ...core.limits import sign_of_life
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, IntArray
 from ...instances.instance import Instance
 from ...schedules.documents import MODES, ScheduleColumns
+from ..bill import Session, bill_usd, rules_of, sessions_of
 from ..facts import QuotaRule, Share, exact, quota_rules, rounded_up, slots_of, without_zone
-from .bill import Session, bill_usd, rules_of, sessions_of
 from .plan_arrays import Bag, exact_interval_and_dump_s, size_kb
 
 NEVER_S = 2**40

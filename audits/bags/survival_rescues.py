@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 
 from ...core.quantities import IntArray
+from ..bill import bill_usd
 from ..facts import Share
-from .bill import bill_usd
 from .survival_losses import NEVER_S, AvailableVms, Losses, Lost, OwnVm, RescueType
 
 _TASKS_LOOKED_AT = 16

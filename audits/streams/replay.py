@@ -10,6 +10,7 @@ from typing import Any
 from ...core.quantities import plain
 from ...core.wording import counted
 from ...traces.trace import Trace
+from ..bill import Rules, Session
 from ..facts import InstanceFacts, Work, exact
 from ..findings import Event
 from ..vm_audit import Audit, TaskBook
@@ -332,11 +333,14 @@ class StreamAudit(Audit):
         self._find_stuck(vm)
 
     def _cost_usd(self, vm: VmBook) -> Fraction:
-        billing = self.run["billing"]
-        blocks, block_s = vm.blocks(billing), billing.get("block_s")
-        self.figures.blocks[vm.type.name] += blocks
-        seconds = vm.billed_s(billing) if block_s is None else blocks * block_s
-        return vm.type.price_usd_per_s.get(vm.market, Fraction(0)) * seconds
+        billing, block_s = self.run["billing"], self.run["billing"].get("block_s")
+        from_s = vm.launched_s if billing.get("from_request", False) else vm.ready_s
+        assert vm.terminated_s is not None
+        rules = Rules() if block_s is None else Rules(minimum_s=1, block_s=block_s)  # one block at least
+        price = vm.type.price_usd_per_s.get(vm.market, Fraction(0))
+        session = Session(rules, vm.terminated_s if from_s is None else from_s, price)
+        self.figures.blocks[vm.type.name] += 0 if block_s is None else int(session.billed_s(vm.terminated_s) // block_s)
+        return session.usd(vm.terminated_s)
 
     def _check_unfinished(self) -> None:
         super()._check_unfinished()

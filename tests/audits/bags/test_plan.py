@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spotbag.audits.bags.bill import Rules, Session, bill_usd
 from spotbag.audits.bags.plan import _Checker, check
+from spotbag.audits.bill import Rules, Session, bill_usd
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.entries import Machine
 from spotbag.instances.instance import Instance

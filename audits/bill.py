@@ -1,4 +1,4 @@
-"""The auditor's bills of VMs of bags: sessions with their minimum and blocks, prices that change, what is kept."""
+"""The auditor's bills of VMs: sessions with their boot, minimum and blocks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from ...core.quantities import SECONDS_PER_HOUR
-from ...instances.clouds import cloud_of
-from ...instances.instance import Instance
-from ...schedules.documents import RentedVm
-from ..facts import exact
+from ..core.quantities import SECONDS_PER_HOUR
+from ..instances.clouds import cloud_of
+from ..instances.instance import Instance
+from ..schedules.documents import RentedVm
+from .facts import exact
 
-if TYPE_CHECKING:
-    from ..vm_books import VmBook
-    from .day import Day
+Seconds: TypeAlias = Any
+"""Whole seconds, or fractions where parts of a second count."""
 
 
 class Rules(NamedTuple):
@@ -41,7 +40,7 @@ class Session(NamedTuple):
     ----------
     rules : Rules
         How it is billed.
-    from_s : int
+    from_s : int or Fraction
         When it begins, or until when it is paid.
     usd_per_s : Fraction
         The price of the VM.
@@ -50,27 +49,29 @@ class Session(NamedTuple):
     """
 
     rules: Rules
-    from_s: int
+    from_s: Seconds
     usd_per_s: Fraction = Fraction(0)
     begins: bool = True
 
-    def begun_by(self, until_s: int) -> bool:
+    def begun_by(self, until_s: Seconds) -> bool:
         """True if it begins, by a moment."""
         return self.begins and self.from_s <= until_s
 
-    def billed_s(self, until_s: int) -> int:
+    def billed_s(self, until_s: Seconds) -> Seconds:
         """Seconds on the bill if it lasts until a moment, in whole blocks; none if that is before it."""
         seconds = max(until_s - self.from_s, 0)
         if self.begun_by(until_s):
             seconds = max(self.rules.boot_s + seconds, self.rules.minimum_s)
-        return -(-seconds // self.rules.block_s) * self.rules.block_s
+        block_s = self.rules.block_s
+        return seconds if block_s == 1 else -(-seconds // block_s) * block_s  # by the second, parts of one count
 
-    def usd(self, until_s: int) -> Fraction:
+    def usd(self, until_s: Seconds) -> Fraction:
         """Bill if it lasts until a moment."""
         fixed_usd = self.rules.fixed_usd if self.begun_by(until_s) else Fraction(0)
-        return fixed_usd + self.usd_per_s * self.billed_s(until_s)
+        usd: Fraction = fixed_usd + self.usd_per_s * self.billed_s(until_s)
+        return usd
 
-    def after(self, until_s: int) -> Session:
+    def after(self, until_s: Seconds) -> Session:
         """Return the cost of a session until a moment, beyond the part that is paid."""
         paid_until_s = self.from_s - self.begins * self.rules.boot_s + self.billed_s(until_s)
         return self._replace(from_s=paid_until_s, begins=False)
@@ -107,38 +108,10 @@ def _usd_per_s(usd_per_hour: float) -> Fraction:
     return exact(usd_per_hour) / SECONDS_PER_HOUR
 
 
-def bill_usd(sessions: Iterable[tuple[Session, int]]) -> Fraction:
+def bill_usd(sessions: Iterable[tuple[Session, Seconds]]) -> Fraction:
     """Bill of sessions, each until a moment: of seconds at the price of each, and of fixed parts."""
     counts: Counter[tuple[int, int]] = Counter()  # by price: whole numbers are added up much faster than fractions
     for session, until_s in sessions:
         counts[session.usd_per_s.as_integer_ratio()] += session.billed_s(until_s)
         counts[session.rules.fixed_usd.as_integer_ratio()] += session.begun_by(until_s)
     return sum((Fraction(*usd) * count for usd, count in counts.items()), start=Fraction(0))
-
-
-def cost_usd(vm: VmBook, billing: Mapping[str, Any], day: Day) -> Fraction:
-    """Cost of a VM that is terminated.
-
-    Parameters
-    ----------
-    vm : VmBook
-        Its sessions and how long it was hibernated and stopped.
-    billing : mapping
-        That of the run record.
-    day : Day
-        Knows the prices.
-    """
-    rules, total = Rules.of(billing), Fraction(0)
-    for number, session in enumerate(vm.sessions):
-        assert session.end_s is not None
-        length_s = session.end_s - session.start_s
-        free = billing.get("first_hour_free", False) and vm.market == "spot" and not number
-        if free and session.cut and length_s < SECONDS_PER_HOUR:
-            continue
-        more_s = Session(rules, session.start_s).billed_s(session.end_s) - rules.boot_s - length_s
-        total += day.cost_usd(vm.type.name, vm.market, session.start_s, session.end_s)
-        total += rules.boot_s * day.cost_usd(vm.type.name, vm.market, session.start_s, session.start_s + 1)
-        total += more_s * session.last_usd_per_s + rules.fixed_usd
-    kept = vm.hibernated_s * exact(billing.get("hibernated_usd_per_gb_hour", 0))
-    kept += vm.stopped_s * exact(billing.get("stopped_usd_per_gb_hour", 0))
-    return total + kept * vm.type.memory_gb / SECONDS_PER_HOUR
