@@ -197,6 +197,7 @@ class InstanceFacts:
             size = self.slots.share(vm_type.vcpus, vm_type.size.kb)
             self.types[vm_type.name] = replace(vm_type, vcpus=slots, size=size, given=vm_type)
         self._checkpoint = document.get("checkpoint")
+        # By the entry of a task, not by its name: the tasks that an entry stands for share what is worked out.
         self._needs: dict[int, Share] = {}
         self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
         self._runtimes: dict[tuple[int, str], int | None] = {}

@@ -139,6 +139,7 @@ class Audit(Findings, ABC):
         rank = RANKS[kind] if rank < 0 else rank
         if now < self.now_s:
             return
+        # What was caused a moment ago stands behind its cause, whatever its kind; it must not hold back what follows.
         if follows_s == now:
             self.rank = max(self.rank, 0)
             return

@@ -144,6 +144,7 @@ class VmBook:
 
     def make_ready(self, now_s: int) -> None:
         """Start the clock, or let it go on."""
+        # A VM has its initial credits once, however often it boots or resumes.
         if not self.sessions and self.type.credits is not None:
             self.balance = self.type.credits.initial
         self.state = "up"
@@ -182,6 +183,7 @@ class VmBook:
         self.up_before_s = self.uptime_s(now_s)
         session = self.sessions[-1]
         session.end_s, session.cut = now_s, cut
+        # Tasks can prepare only for an interruption that comes when it was announced.
         knew = cut and self.noticed_s is not None and self.drains_until_s == now_s
         self.notice_s = now_s - (self.noticed_s or 0) if knew else 0
         self.noticed_s = self.drains_until_s = None
@@ -204,6 +206,7 @@ class VmBook:
         self.settle_credits(now_s)
         run = self.runs.pop(task)
         self.busy_s += self.uptime_s(now_s) - run.started_uptime_s
+        # In a trace that is wrong, another task may be on record on the core by now.
         if self.cores.get(run.core) == task:
             del self.cores[run.core]
         self.used -= run.need

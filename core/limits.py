@@ -143,6 +143,7 @@ class Stopwatch:
 
     @staticmethod
     def _now() -> float:
+        # The clock of work does not go on while loops are compiled: there is nothing to be taken off.
         return clock_s() - (Stopwatch.uncounted_s if _current.get().work is None else 0.0)
 
     @staticmethod
@@ -295,6 +296,7 @@ def own_work() -> Iterator[None]:
         yield
         return
     work = Work(outer.work.iterations)
+    # Parts that go on beside each other each count from here; the outer work then stands where the longest ended.
     try:
         with _holding(replace(outer, work=work)):
             yield

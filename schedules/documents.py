@@ -347,6 +347,7 @@ class ScheduleDocument(ScheduleHeader, WholeDocument):
         """Return the plan in columns."""
         numbers = {vm.id: index for index, vm in enumerate(self.vms)}
         names = [vm.id for vm in self.vms]
+        # Names that no VM has get numbers as well, behind the VMs: what is wrong with them is for the checker to say.
         rows = self.task_rows
         for task in rows:
             if task.vm not in numbers:

@@ -54,6 +54,7 @@ class Draft:
         before = self.vms.get(name)
         if before is None:
             raise wrong_state(f"has no VM {name!r} (VMs: {', '.join(self.vms) or 'none'})")
+        # When a VM goes is known only while it drains.
         if fields.get("status", "draining") != "draining":
             fields["until_s"] = None
         self.vms[name] = changed(before, **fields)
@@ -107,10 +108,12 @@ class TaskStarted:
         taken = {core: other.task for other in vm.running for core in named_cores(other)}
         core = next((core for core in named_cores(run) if core in taken), self.core)
         if core in taken or wrong_cores(run) or after.where(self.task) is not None:
+            # Several of these may be wrong: the core that is taken says most, so it is told first.
             what = f"its cores {[*named_cores(run)]} are not different ones of which that is the first"
             what = "it runs already" if after.where(self.task) is not None else what
             what = f"core {core} of {self.vm!r} runs {taken[core]!r}" if core in taken else what
             raise wrong_state(f"cannot have the task {self.task!r} started on core {self.core} of {self.vm!r}: {what}")
+        # A task that starts shows that its VM is up, though nobody has said so: it is billed from now on at the latest.
         if vm.status == "launching":
             after.begin(self.vm, vm.ready_s if vm.billing is None else min(vm.ready_s, after.time_s))
         after.change(self.vm, running=(*vm.running, run))
@@ -218,6 +221,7 @@ class VmExpected:
     def happen(self, after: Draft) -> None:
         """Keep the moment."""
         _refuse_no_moment(self.ready_s, f"cannot have the VM {self.vm!r} ready at")
+        # An unknown name is found by the change: then that is said, and not what follows from it.
         before = after.change(self.vm, ready_s=float(self.ready_s))
         if before.status != "launching":
             raise wrong_state(f"cannot have the VM {self.vm!r} ready later: it is {before.status}")
@@ -428,6 +432,7 @@ def events_of_words(words: Mapping[str, Any]) -> Iterable[Event]:
             raise TypeError(f"advance() got an unexpected keyword argument {word!r}")
     text = f"advance({', '.join(f'{word}=...' for word in words)}) will go: hand in events, such as VmReady(name)"
     warnings.warn(text, DeprecationWarning, stacklevel=4)
+    # Words have no order of their own: all of a word happen before those of the next one in `_NAMES`.
     events: list[Event] = []
     try:
         for word, kind in _NAMES.items():

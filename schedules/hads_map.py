@@ -139,6 +139,7 @@ class _MapReader:
         offer = instance.offers[self.vm_offer[-1]]
         durations = instance.duration_s[int(instance.task_group[instance.task_index[task]]), offer.index]
         planned = interval.end - interval.start
+        # Their file does not say the mode: what takes longer than at full speed on a burstable VM is at the baseline.
         baseline = bool(offer.burstable and planned > durations[FULL_SPEED])
         duration = int(durations[BASELINE if baseline else FULL_SPEED])
         if duration >= NEVER:
@@ -149,6 +150,7 @@ class _MapReader:
             self.differing.append(
                 f"task {task} on {offer.vm_type.name}{mode}: {planned:g} s in the map, {duration} s here"
             )
+        # Their times count from when VMs are ready, ours from when they are requested.
         start = int(interval.start) + int(instance.ready_s[offer.index])
         self.placed[task] = len(self.vm_offer) - 1, core, start, baseline
 

@@ -42,6 +42,7 @@ def value_of(plan: Schedule, instance: Instance) -> Value | None:
     seconds, group = late_s(plan, instance), instance.task_group
     late = seconds > 0
     too_late = plan.task_end_s > instance.latest_end_s[group, plan.vm_offer[plan.task_vm]]
+    # A late task may end at any time, D_spot or not; one in time must leave the time to do it again.
     too_late[instance.running.task] = False  # where they are and until when is no choice of the plan
     if (too_late & ~late).any():
         return None

@@ -155,11 +155,12 @@ class Incumbent:
         plan = kept(schedule) if schedule is not None and schedule.objective < self.objective else None
         if plan is None:
             return
+        # Another part may have had a better one meanwhile: what was compared above is compared again under the lock.
         with self._known.lock:
             better = plan.objective < self.objective
             if better:
                 self._known.schedule, self.better_plan = plan, True
-        if better:
+        if better:  # outside of the lock, as it may look at the incumbent
             self._on_better()
 
     def raise_bound(self, bound: float) -> None:

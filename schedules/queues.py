@@ -75,6 +75,7 @@ def queues_of_schedule(schedule: Schedule) -> list[Queue]:
     """Return the queues of a plan, each in the order of starts."""
     vms = zip(schedule.vm_offer.tolist(), schedule.vm_machine.tolist(), strict=True)
     queues = [Queue(schedule.instance.offers[index], [], machine) for index, machine in vms]
+    # What runs already is no task of a queue: it is where it is.
     runs = set(schedule.instance.running.task.tolist())
     for task in np.lexsort((schedule.task_core, schedule.task_start_s)).tolist():
         if task not in runs:

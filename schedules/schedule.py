@@ -103,6 +103,7 @@ class Schedule:
             raise _no_plan("vm_ids must name each VM once")
         if (self.task_core < 0).any() or (self.task_core >= self.vm_vcpus[self.task_vm]).any():
             raise _no_plan("task_core names a core that the VM does not have")
+        # Durations where a task cannot run are far beyond any that it can have.
         if (self.task_duration_s > 10**9).any():
             raise _no_plan("a task is placed where it cannot run")
         if self.instance.slots.shared:
@@ -158,6 +159,7 @@ class Schedule:
             heapify(taken_slots)
             mine[:] = set(mine).difference(*tasks.values())
             found |= tasks
+        # All others in the order of their starts: slots of tasks that have ended by then are free again.
         ordered = np.lexsort((np.arange(instance.n_tasks), self.task_start_s)).tolist()
         for task in (task for task in ordered if task not in found):
             mine, start_s = free[vms[task]], int(self.task_start_s[task])
@@ -394,7 +396,7 @@ def default_vm_ids(
             names.append(instance.machines[machine].id)
             continue
         offer = instance.offers[index]
-        while True:
+        while True:  # a machine may have the name that the next new VM would get
             seen[index] += 1
             name = f"{offer.vm_type.name}-{offer.market}-{seen[index]}"
             if name not in taken:
@@ -437,6 +439,7 @@ def plan_of_places(
     slow = np.zeros(instance.n_tasks, dtype=bool)
     slow[tasks] = False if baseline is None else baseline
     slow[running.task] = running.baseline
+    # VMs are numbered anew, as those without tasks are left out.
     used = np.bincount(of_task[0], minlength=len(offers)) > 0
     vms = np.flatnonzero(used)
     task_vm = (np.cumsum(used) - 1)[of_task[0]]

@@ -163,6 +163,7 @@ _ALIKE = 3
 
 def _grouped(issues: Sequence[Issue]) -> list[Issue]:
     """Put issues that are alike together."""
+    # Alike are those that say the same of other names and numbers.
     groups: dict[str, list[Issue]] = {}
     for issue in issues:
         groups.setdefault(re.sub(r"'[^']*'|[0-9]+", "", f"{issue.where} {issue.field} {issue.rule}"), []).append(issue)

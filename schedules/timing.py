@@ -186,6 +186,7 @@ class VmTimeline:
         if not fits(room):
             return None
         times, used = self._times, self._used_kb
+        # Where a step leaves no room, no start before its end can do: the search goes on from there.
         step = bisect_right(times, start) - 1
         end = start + duration_s
         while step < len(times) and times[step] < end:

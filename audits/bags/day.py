@@ -151,6 +151,7 @@ class Day:
 
     def _await(self, time_s: int, rank: int, what: Mapping[str, Any] | SpotVm) -> None:
         """Put off what happens; of a rank first what the timeline says, then VM by VM."""
+        # Of one rank, the timeline's own events keep its order, and VMs follow in the order of their requests.
         self._sequence += 1
         order = (1, what.number) if isinstance(what, SpotVm) else (0, self._sequence)
         heapq.heappush(self._due, (time_s, rank, *order, what))
@@ -193,6 +194,7 @@ class Day:
     def _return(self, vm: SpotVm, now_s: int) -> None:
         """Let a VM come back if it waits and there is room for it."""
         if vm.presence == "halted" and self._room(vm.type) > 0:
+            # A hibernated VM goes on at once; a stopped one boots again, and is interrupted only once it is ready.
             vm.presence = "running" if vm.kind == "hibernate" else "launching"
             vm.expected.append(Expected(now_s, "resume" if vm.kind == "hibernate" else "restart"))
 

@@ -81,6 +81,7 @@ class Timetable:
     def plan_last(self, slot: Slot) -> None:
         """Enter a task behind all that wait for its core; it starts only when all have moved up."""
         slot.moves_up = True
+        # What waits already comes first, so it is due no earlier than the last of that ends.
         queue = self._cores[slot.core]
         if queue and queue[-1].end_s > slot.start_s:
             slot.start_s, slot.end_s = queue[-1].end_s, queue[-1].end_s + slot.end_s - slot.start_s
@@ -116,6 +117,7 @@ class Timetable:
             if run.core < len(free_s):
                 free_s[run.core] = max(free_s[run.core], run.due_uptime_s)
         start_s = self._room_from_s(max(min(free_s), since_s), slot.need, duration_s, running)
+        # Of the cores that are free by then, the one that was free last has been idle for the shortest time.
         core = max(range(len(free_s)), key=lambda core: (free_s[core] <= start_s, free_s[core], -core))
         slot.core, slot.start_s, slot.end_s, slot.moves_up = core, start_s, start_s + duration_s, False
         self.plan(slot)
@@ -124,10 +126,11 @@ class Timetable:
         """First time from which on the memory suffices for a task."""
         others = [(run.started_uptime_s, run.due_uptime_s, run.need) for run in running]
         for queue in self._cores:
-            for slot in reversed(queue):
+            for slot in reversed(queue):  # sorted by their ends: what is before one that has ended has ended, too
                 if slot.end_s <= since_s:
                     break
                 others.append((slot.start_s, slot.end_s, slot.need))
+        # If all fit at once, no moment needs a look; else memory gets free only when something ends.
         room = self._size - need
         if sum((other for _, _, other in others), Share()).within(room):
             return since_s
