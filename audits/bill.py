@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeAlias
 from ..core.quantities import SECONDS_PER_HOUR
 from ..instances.clouds import cloud_of
 from ..instances.instance import Instance
-from ..schedules.documents import RentedVm
 from .facts import exact
 
 Seconds: TypeAlias = Any
@@ -82,8 +81,8 @@ def rules_of(instance: Instance) -> Rules:
     return Rules.of(asdict(cloud_of(instance.cloud, instance.billing).billing))
 
 
-def sessions_of(instance: Instance, vms: Sequence[RentedVm]) -> list[Session]:
-    """Sessions of the VMs of a plan, at the prices of their offers, or of machines that have one of their own."""
+def sessions_of(instance: Instance, vms: Sequence[Any]) -> list[Session]:
+    """Sessions of the VMs (`RentedVm`) of a plan, at the prices of their offers, or of machines that have one of their own."""
     rules, boot_s = rules_of(instance), instance.boot_overhead_s
     setups_s = {vm_type.name: vm_type.setup_s for vm_type in instance.vm_types}  # in a bill, part of a session
     new = {

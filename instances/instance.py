@@ -294,6 +294,7 @@ class Instance(WholeDocument):
         return super().replace(**changes)
 
     @classmethod
+    @public
     def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
         """Make an instance of a parsed JSON document, the types of which may be in several zones; see the base."""
         return super().from_document(with_pools(document), source)
