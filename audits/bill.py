@@ -82,7 +82,7 @@ def rules_of(instance: Instance) -> Rules:
 
 
 def sessions_of(instance: Instance, vms: Sequence[Any]) -> list[Session]:
-    """Sessions of the VMs (`RentedVm`) of a plan, at the prices of their offers, or of machines that have one of their own."""
+    """Sessions of the VMs of a plan (`RentedVm`), at the prices of their offers, or of machines that have their own."""
     rules, boot_s = rules_of(instance), instance.boot_overhead_s
     setups_s = {vm_type.name: vm_type.setup_s for vm_type in instance.vm_types}  # in a bill, part of a session
     new = {

@@ -11,7 +11,7 @@ from typing import ClassVar
 from ..core.quantities import plain
 from ..core.wording import counted
 from ..traces.trace import Trace
-from .facts import InstanceFacts, QuotaRule, Share, Work, exact
+from .facts import InstanceFacts, Share, Work, exact
 from .figures import Figures, figure_findings
 from .findings import AuditReport, Event, Findings
 from .vm_books import RANKS, RunBook, VmBook
