@@ -156,6 +156,12 @@ class Record(LimitedRecord, metaclass=_RecordType):
         return []
 
 
+class TheirRecord(LimitedRecord):
+    """Base of the records of other tools' documents, which hold more than is read."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
+
+
 Part = TypeVar("Part", bound=BaseModel)
 _SET = object.__setattr__
 
@@ -202,20 +208,20 @@ class WholeDocument(Record):
     @classmethod
     def issues_of_fields(cls, error: ValidationError, fields: Mapping[str, Any]) -> list[Issue]:
         """Faults of the given fields, and between those that are valid on their own."""
-        return field_issues(error, cls, fields) + cls.issues_of_parts(fields)
+        return field_issues(error, cls, fields) + first_issues(cls.issues_of_parts(fields))
 
     @classmethod
-    def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
-        """Faults between the fields that are valid on their own."""
-        return []
+    def issues_of_parts(cls, fields: Mapping[str, Any]) -> Iterable[Issue]:
+        """Faults between the fields of a faulty document that are valid on their own."""
+        return ()
 
     def issues_between_fields(self) -> list[Issue]:
         """Faults between the fields, all of them valid on their own."""
-        return self.issues_of_changes(type(self).model_fields)
+        return first_issues(self.issues_of_changes(type(self).model_fields))
 
-    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
-        """Faults between the fields after some were changed in a valid record."""
-        return []
+    def issues_of_changes(self, changed: Collection[str]) -> Iterable[Issue]:
+        """Faults between the fields, as far as they depend on those that were changed in a valid record."""
+        return ()
 
     @classmethod
     @public
@@ -377,7 +383,7 @@ class WholeDocument(Record):
             copy = type(self).model_validate(fields)
         except ValidationError:
             return type(self)(**fields)
-        return type(self)(**fields) if copy.issues_of_changes(changes.keys()) else copy
+        return copy if next(iter(copy.issues_of_changes(changes.keys())), None) is None else type(self)(**fields)
 
 
 def _integral(value: Any) -> Any:

@@ -27,7 +27,7 @@ from ..core.quantities import (
     whole,
 )
 from ..core.record_lists import LongList, rows_of
-from ..core.records import INTEGRAL, FrozenDict, Text, WholeDocument, concerns, first_issues
+from ..core.records import INTEGRAL, FrozenDict, Text, WholeDocument, concerns
 from .entries import (
     BASELINE,
     FULL_SPEED,
@@ -300,15 +300,12 @@ class Instance(WholeDocument):
         return super().from_document(with_pools(document), source)
 
     @classmethod
-    def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
-        """Faults between the fields that are valid on their own."""
-        return first_issues(cross_issues_of_parts(fields))
+    def issues_of_parts(cls, fields: Mapping[str, Any]) -> Iterator[Issue]:
+        """Faults between the fields of a faulty document that are valid on their own."""
+        return cross_issues_of_parts(fields)
 
-    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
-        """Faults between the parts, as far as they depend on the parts that are changed."""
-        return first_issues(self._cross_issues(changed))
-
-    def _cross_issues(self, changed: Collection[str]) -> Iterator[Issue]:
+    def issues_of_changes(self, changed: Collection[str]) -> Iterator[Issue]:
+        """Faults between the fields, as far as they depend on those that are changed."""
         if concerns(changed, "machines", "vm_types", "tasks"):
             yield from machine_issues(self.machines, self.vm_types, self.task_rows)
         if concerns(changed, "deadline_s", "d_spot_s", "boot_overhead_s"):

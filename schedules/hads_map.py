@@ -10,12 +10,12 @@ import os
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from ..core.errors import InputError, Issue, input_error
 from ..core.json_documents import format_json, parse_json
 from ..core.quantities import is_name
-from ..core.records import LimitedRecord, validate_record
+from ..core.records import TheirRecord, validate_record
 from ..core.text_files import read_text, source_name, write_text
 from ..instances.bags.hads_files import HADS_MARKETS
 from ..instances.entries import BASELINE, FULL_SPEED, MAX_TASKS, NEVER
@@ -23,23 +23,19 @@ from ..instances.instance import Instance
 from .schedule import Schedule
 
 
-class _Record(LimitedRecord):
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
-
-
-class _Interval(_Record):
+class _Interval(TheirRecord):
     start: Annotated[float, Field(ge=0, le=10**9)]
     end: Annotated[float, Field(ge=0, le=10**9)]
 
 
-class _MapVm(_Record):
+class _MapVm(TheirRecord):
     type: str
     market: str
     price: float | None = None
     map: dict[str, dict[str, _Interval]]
 
 
-class _Map(_Record):
+class _Map(TheirRecord):
     deadline: float | None = None
     expected_cost: float | None = None
     instances: dict[str, _MapVm]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from ...core.errors import InputError, Issue
-from ...core.json_documents import check_format, format_json, parse_json
+from ...core.errors import Issue
 from ...core.quantities import MAX_SECONDS, OPTIMALITY_TOLERANCE, Name
-from ...core.records import INTEGRAL, Record, Text
+from ...core.records import INTEGRAL, Record, Text, WholeDocument, duplicates, inner_issues
 from ...core.text_files import read_text, source_name
 from ..library import library_data
 
@@ -65,7 +64,7 @@ class BestKnown(Record):
         return []
 
 
-class BestKnownDocument(Record):
+class BestKnownDocument(WholeDocument):
     """The file of the best values known.
 
     Attributes
@@ -74,39 +73,17 @@ class BestKnownDocument(Record):
         One for each instance.
     """
 
+    FORMAT: ClassVar[str] = BEST_KNOWN_FORMAT
+    most_entries: ClassVar[int] = 100_000
+
     format: Literal["spotbag.best-known/1"] = BEST_KNOWN_FORMAT
     entries: Annotated[tuple[BestKnown, ...], Field(strict=False)]
 
-    def issues_between_fields(self) -> list[Issue]:
-        """Faults inside the entries, and entries that name an instance twice."""
-        issues = []
-        first: dict[str, int] = {}
+    def issues_of_changes(self, changed: Collection[str]) -> Iterator[Issue]:
+        """Entries that name an instance twice, and faults inside the entries."""
+        yield from duplicates("entries", "instance", ((at, entry.instance) for at, entry in enumerate(self.entries)))
         for index, entry in enumerate(self.entries):
-            where = f"entries[{index}]"
-            if entry.instance in first:
-                rule = f"is a duplicate of entries[{first[entry.instance]}]"
-                issues.append(Issue(where, rule, "instance", entry.instance))
-            first.setdefault(entry.instance, index)
-            issues += [
-                Issue(where, issue.rule, issue.field, issue.value, entry.instance)
-                for issue in entry.issues_between_fields()
-            ]
-        return issues
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
-        """Make the values from a parsed JSON document; ``source`` names the document in messages.
-
-        Raises
-        ------
-        InputError
-            With everything that is wrong in it.
-        """
-        check_format(document, BEST_KNOWN_FORMAT, source)
-        try:
-            return cls(**document)
-        except InputError as error:
-            raise InputError(source, error.issues) from None
+            yield from inner_issues(f"entries[{index}]", entry, entry.instance)
 
 
 def bound_contradicts(value: float, bound: float) -> bool:
@@ -136,8 +113,7 @@ def best_known(path: str | os.PathLike[str] | None = None) -> dict[str, BestKnow
         text, source = _package_file().read_text(encoding="utf-8"), _FILE
     else:
         text, source = read_text(path), source_name(path)
-    document = BestKnownDocument.from_document(parse_json(text, source), source)
-    return {entry.instance: entry for entry in document.entries}
+    return {entry.instance: entry for entry in BestKnownDocument.parse(text, source).entries}
 
 
 def best_known_path() -> Path:
@@ -154,8 +130,7 @@ def best_known_plan_path(instance: str, path: str | os.PathLike[str] | None = No
 def format_best_known(entries: Iterable[BestKnown]) -> str:
     """Return the JSON text of a file of best values, sorted by instance; reading it gives the same entries."""
     in_order = sorted(entries, key=lambda entry: entry.instance)
-    document = BestKnownDocument(entries=tuple(in_order))
-    return format_json({"format": document.format} | document.model_dump(mode="json", include={"entries"}))
+    return BestKnownDocument(entries=tuple(in_order)).to_text()
 
 
 def _package_file() -> Traversable:

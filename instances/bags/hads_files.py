@@ -8,82 +8,67 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from ...core.errors import InputError, Issue, SpotbagError
 from ...core.json_documents import format_json, parse_json
 from ...core.quantities import MB_PER_GB
-from ...core.records import LimitedRecord, validate_record
+from ...core.records import TheirRecord, validate_record
 from ...core.text_files import read_text, source_name, write_text
-from ..entries import MARKETS, MAX_TASKS, Burstable, Market, Offer, VmType
+from ..entries import MARKETS, MAX_TASKS, Market, Offer, VmType
 from ..instance import Instance, instance_warnings
 from .imported import Imported
 
+Value = TypeVar("Value")
 HADS_MARKETS: dict[Market, str] = {"spot": "preemptible", "on-demand": "on-demand"}
 
 
-class _HadsRecord(LimitedRecord):
-    """A part of a HADS file, which may hold keys that are not known here."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
-
-
-class _HadsTask(_HadsRecord):
+class _HadsTask(TheirRecord):
     memory: float
     command: str
     io: float
     runtime: dict[str, float]
 
 
-class _HadsJob(_HadsRecord):
+class _HadsJob(TheirRecord):
     job_id: int
     job_name: str
     description: str
     tasks: dict[str, _HadsTask]
 
 
-class _Prices(_HadsRecord):
-    on_demand: Annotated[float, Field(alias="on-demand")]
-    preemptible: float
+class _ByMarket(TheirRecord, Generic[Value]):
+    on_demand: Annotated[Value, Field(alias="on-demand")]
+    preemptible: Value
 
 
-class _Caps(_HadsRecord):
-    on_demand: Annotated[int, Field(alias="on-demand")]
-    preemptible: int
-
-
-class _Switches(_HadsRecord):
-    on_demand: Annotated[str, Field(alias="on-demand")]
-    preemptible: str
-
-
-class _HadsBurstable(_HadsRecord):
+class _HadsBurstable(TheirRecord):
     burstable: str
     cpu_credit_rate: float
     baseline: float
 
 
-class _Restrictions(_HadsRecord):
-    limits: _Caps
-    markets: _Switches
+class _Restrictions(TheirRecord):
+    limits: _ByMarket[int]
+    markets: _ByMarket[str]
     burstable: _HadsBurstable
 
 
-class _HadsType(_HadsRecord):
+class _HadsType(TheirRecord):
     vcpu: int
     memory: float
     gflops: float
-    prices: _Prices
+    prices: _ByMarket[float]
     restrictions: _Restrictions
 
 
-class _GlobalLimits(_HadsRecord):
-    ec2: _Caps
+class _GlobalLimits(TheirRecord):
+    ec2: _ByMarket[int]
 
 
-class _HadsEnvironment(_HadsRecord):
+class _HadsEnvironment(TheirRecord):
     global_limits: _GlobalLimits
     instances: dict[str, _HadsType]
 
@@ -284,8 +269,7 @@ def _export_type(vm_type: VmType, markets: tuple[Market, ...]) -> dict[str, Any]
     offers: dict[str, Offer | None] = {
         HADS_MARKETS[market]: vm_type.offers.get(market) if market in markets else None for market in MARKETS
     }
-    burstable: Burstable | None = vm_type.burstable
-    yes_no: Literal["yes", "no"] = "no" if burstable is None else "yes"
+    burstable = vm_type.burstable
     return {
         "vcpu": vm_type.vcpus,
         "memory": (vm_type.memory_mb - vm_type.reserved_mb) / MB_PER_GB,
@@ -296,7 +280,7 @@ def _export_type(vm_type: VmType, markets: tuple[Market, ...]) -> dict[str, Any]
             "limits": {name: offer.limit if offer else 0 for name, offer in offers.items()},
             "markets": {name: "yes" if offer else "no" for name, offer in offers.items()},
             "burstable": {
-                "burstable": yes_no,
+                "burstable": "yes" if burstable else "no",
                 "cpu_credit_rate": burstable.credits_per_hour if burstable else 0,
                 "baseline": 100 * burstable.baseline_fraction if burstable else 0,
             },

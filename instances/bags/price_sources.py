@@ -19,14 +19,14 @@ from pydantic import Field, TypeAdapter
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.json_documents import parse_json
 from ...core.quantities import MB_PER_GB, Memory, Name, Price, VCpus, number_in
-from ...core.records import duplicates, validate_record
+from ...core.records import TheirRecord, duplicates, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
 from ...core.wording import first_names
 from ..entries import Architecture, Burstable, Market
 from .imported import grouped
 from .providers import AWS_REGION, PROVIDERS, Provider, provider_of, region_of_zone
-from .spot_price_history import LINUX, SpotPrice, TheirRecord, plain_product, read_spot_prices
+from .spot_price_history import LINUX, SpotPrice, plain_product, read_spot_prices
 from .vm_catalogue import Catalogue, CataloguedType, Quote
 
 _DIGITS = 12

@@ -11,11 +11,11 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.quantities import SECONDS_PER_HOUR, Name, whole
-from ...core.records import FROZEN, Record, validate_record
+from ...core.records import FROZEN, Record, TheirRecord, validate_record
 from ..entries import CloudName, VmType, matches
 from .day_draws import horizon_s, refuse_endless_day, spot_types, uniform_numbers
 from .poisson_days import alternating, whole_moments
@@ -271,19 +271,16 @@ _MEAN_OUTAGE_S = 1800.0
 """Mean time for which a VM is gone, not in the advisor: as in the scenarios ``vms/calm`` and ``vms/busy``."""
 
 
-class _Range(Record):
-    model_config = ConfigDict(extra="ignore")
+class _Range(TheirRecord):
     index: int
     max: Annotated[float, Field(gt=0, le=100)]
 
 
-class _Advice(Record):
-    model_config = ConfigDict(extra="ignore")
+class _Advice(TheirRecord):
     r: int
 
 
-class _Advisor(Record):
-    model_config = ConfigDict(extra="ignore")
+class _Advisor(TheirRecord):
     ranges: Annotated[tuple[_Range, ...], Field(strict=False, min_length=1)]
     spot_advisor: dict[Name, dict[Name, dict[Name, _Advice]]]
 

@@ -9,12 +9,12 @@ from datetime import datetime
 from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json
 from ...core.quantities import Price, moment, number_in, number_of
-from ...core.records import LimitedRecord, validate_record
+from ...core.records import TheirRecord, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
 from ..columns import COLUMNS, COMMENTS, spelled
@@ -53,12 +53,6 @@ class SpotPrice(NamedTuple):
     price: float
     time: datetime
     place: str = ""
-
-
-class TheirRecord(LimitedRecord):
-    """Part of a document of others, which holds more than is read."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
 
 
 def plain_product(product: str) -> str:

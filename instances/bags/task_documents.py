@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json, parse_value
-from ...core.records import LimitedRecord, duplicates_anywhere, validate_record
+from ...core.records import TheirRecord, duplicates_anywhere, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import BARE_DELIMITERS, TextTable, delimiter_of, first_line_of
 from ...core.wording import listed
@@ -228,13 +228,7 @@ def _made_of(records: Sequence[Mapping[str, Any]], source: str, issues: Sequence
 _NUMBERED = re.compile(r"_(?:ID)?[0-9]+$", re.IGNORECASE)
 
 
-class _Theirs(LimitedRecord):
-    """A part of a WfCommons document, of which only some keys are read."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
-
-
-class _Command(_Theirs):
+class _Command(TheirRecord):
     program: str | None = None
     arguments: list[str] = Field(default_factory=list)
 
@@ -243,20 +237,20 @@ class _Command(_Theirs):
         return " ".join([self.program, *self.arguments] if self.program else self.arguments)
 
 
-class _File(_Theirs):
+class _File(TheirRecord):
     """A file of a task of version 1.4."""
 
     name: str
     link: Literal["input", "output"]
 
 
-class _Linked(_Theirs):
+class _Linked(TheirRecord):
     category: str | None = None
     parents: list[str] | None = None
     children: list[str] | None = None
 
 
-class _Measured(_Theirs):
+class _Measured(TheirRecord):
     runtime_s: Annotated[float | None, Field(alias="runtimeInSeconds", ge=0)] = None
     memory_bytes: Annotated[float | None, Field(alias="memoryInBytes", ge=0)] = None
     command: _Command | None = None
@@ -298,21 +292,21 @@ class _Task(_Linked, _Measured):
         return _Specified.model_construct(**facts), _Executed.model_construct(**facts)
 
 
-class _Specification(_Theirs):
+class _Specification(TheirRecord):
     tasks: list[_Specified] = Field(default_factory=list)
 
 
-class _Execution(_Theirs):
+class _Execution(TheirRecord):
     tasks: list[_Executed] = Field(default_factory=list)
 
 
-class _Workflow(_Theirs):
+class _Workflow(TheirRecord):
     tasks: list[_Task] | None = None
     specification: _Specification | None = None
     execution: _Execution | None = None
 
 
-class _Document(_Theirs):
+class _Document(TheirRecord):
     version: Annotated[Literal["1.4", "1.5", "1.6"], Field(alias="schemaVersion")]
     workflow: _Workflow
 

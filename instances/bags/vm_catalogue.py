@@ -6,7 +6,7 @@ The one that is shipped is ``instances/data/catalogue.json``; `spotbag.instances
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
@@ -123,16 +123,14 @@ class Catalogue(WholeDocument):
     provider: Name
     vm_types: Annotated[tuple[CataloguedType, ...], Field(strict=False, min_length=1)]
 
-    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
+    def issues_of_changes(self, changed: Collection[str]) -> Iterator[Issue]:
         """Faults for VM types that appear twice in a region."""
         first: dict[tuple[str, str], int] = {}
-        issues = []
         for index, row in enumerate(self.vm_types):
             before = first.setdefault((row.name, row.region), index)
             if before != index:
                 rule = f"is in {row.region} twice (also vm_types[{before}])"
-                issues.append(Issue(f"vm_types[{index}]", rule, "name", row.name))
-        return issues
+                yield Issue(f"vm_types[{index}]", rule, "name", row.name)
 
     @property
     def regions(self) -> tuple[str, ...]:

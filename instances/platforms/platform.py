@@ -22,7 +22,6 @@ from ...core.records import (
     concerns,
     duplicates,
     duplicates_anywhere,
-    first_issues,
     inner_issues,
     valid_parts,
 )
@@ -53,32 +52,6 @@ class _Nodes:
     nodes: Sequence[_Node]
     all_ids: bool = True
     all_parents: bool = True
-
-
-def cross_issues(
-    agents: Sequence[Agent],
-    resources: Sequence[Resource],
-    jobs: Sequence[MalleableJob],
-    changed: Collection[str],
-) -> Iterator[Issue]:
-    """Faults between the valid parts of a platform, as far as they depend on the parts that are changed."""
-    if concerns(changed, "agents", "resources"):
-        agent_nodes = [_Node(f"agents[{index}]", agent.id, agent.parent) for index, agent in enumerate(agents)]
-        resource_nodes = [_Node(f"resources[{index}]", node.id, node.parent) for index, node in enumerate(resources)]
-        yield from _tree_issues(_Nodes(agent_nodes), _Nodes(resource_nodes))
-    if concerns(changed, "resources"):
-        yield from _availability_issues(list(enumerate(resources)))
-    if concerns(changed, "jobs"):
-        yield from _job_issues(list(enumerate(jobs)))
-
-
-def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
-    """Faults between those parts of a faulty document that are valid on their own."""
-    resources, _ = valid_parts(_RESOURCES, document.get("resources"))
-    jobs, _ = valid_parts(MalleableJob, document.get("jobs"))
-    yield from _tree_issues(_nodes(document, "agents"), _nodes(document, "resources"))
-    yield from _availability_issues(resources)
-    yield from _job_issues(jobs)
 
 
 def _nodes(document: Mapping[str, Any], key: str) -> _Nodes:
@@ -238,14 +211,22 @@ class Platform(WholeDocument):
     jobs: Annotated[tuple[MalleableJob, ...], Field(strict=False, max_length=MAX_PLATFORM_JOBS)] = ()
 
     @classmethod
-    def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
-        """Faults between the fields that are valid on their own."""
-        return first_issues(cross_issues_of_parts(fields))
+    def issues_of_parts(cls, fields: Mapping[str, Any]) -> Iterator[Issue]:
+        """Faults between the fields of a faulty document that are valid on their own."""
+        resources, _ = valid_parts(_RESOURCES, fields.get("resources"))
+        jobs, _ = valid_parts(MalleableJob, fields.get("jobs"))
+        yield from _tree_issues(_nodes(fields, "agents"), _nodes(fields, "resources"))
+        yield from _availability_issues(resources)
+        yield from _job_issues(jobs)
 
-    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
-        """Faults between the parts, as far as they depend on the parts that are changed."""
-        issues = cross_issues(self.agents, self.resources, self.jobs, changed=changed)
-        return first_issues(issues)
+    def issues_of_changes(self, changed: Collection[str]) -> Iterator[Issue]:
+        """Faults between the fields, as far as they depend on those that are changed."""
+        if concerns(changed, "agents", "resources"):
+            yield from _tree_issues(_nodes(dict(self), "agents"), _nodes(dict(self), "resources"))
+        if concerns(changed, "resources"):
+            yield from _availability_issues(list(enumerate(self.resources)))
+        if concerns(changed, "jobs"):
+            yield from _job_issues(list(enumerate(self.jobs)))
 
     @cached_property
     def jobs_by_arrival(self) -> tuple[MalleableJob, ...]:

@@ -5,7 +5,7 @@ Rules between its parts, each of which is valid on its own, stand beside the rec
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -22,7 +22,6 @@ from ...core.records import (
     WholeDocument,
     concerns,
     duplicates,
-    first_issues,
     inner_issues,
     valid_parts,
 )
@@ -34,36 +33,6 @@ from .run_times import SequenceRunTimes, is_the_same_for_all_seeds
 _USD_PER_HOUR = (1e-9, 1e6)
 """Prices by the hour that an instance can hold."""
 _MOST_HINTS = 50
-
-
-def cross_issues(
-    block_s: int,
-    vm_types: Sequence[StreamVmType],
-    applications: Sequence[Application],
-    jobs: Sequence[Job],
-    changed: Collection[str],
-) -> Iterator[Issue]:
-    """Faults between the valid parts of a stream, as far as they depend on the parts that are changed."""
-    if concerns(changed, "vm_types", "block_s"):
-        yield from _type_issues(list(enumerate(vm_types)), block_s)
-    if concerns(changed, "applications", "vm_types"):
-        yield from _application_issues(list(enumerate(applications)), [vm_type.name for vm_type in vm_types])
-    if concerns(changed, "jobs", "applications"):
-        yield from _job_issues(list(enumerate(jobs)), [application.name for application in applications])
-        yield from _sequence_issues(list(enumerate(jobs)), applications)
-
-
-def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
-    """Faults between those parts of a faulty document that are valid on their own."""
-    vm_types, _ = valid_parts(StreamVmType, document.get("vm_types"))
-    applications, _ = valid_parts(Application, document.get("applications"))
-    jobs, _ = valid_parts(Job, document.get("jobs"))
-    block_s = document.get("block_s")
-    valid_block = isinstance(block_s, int) and not isinstance(block_s, bool) and 1 <= block_s <= MAX_BLOCK_S
-    yield from _type_issues(vm_types, block_s if valid_block else None)
-    yield from _application_issues(applications, _names(document.get("vm_types")))
-    yield from _job_issues(jobs, _names(document.get("applications")))
-    yield from _sequence_issues(jobs, [application for _, application in applications])
 
 
 def _names(entries: Any) -> list[str] | None:
@@ -187,14 +156,27 @@ class Stream(WholeDocument):
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
 
     @classmethod
-    def issues_of_parts(cls, fields: Mapping[str, Any]) -> list[Issue]:
-        """Faults between the fields that are valid on their own."""
-        return first_issues(cross_issues_of_parts(fields))
+    def issues_of_parts(cls, fields: Mapping[str, Any]) -> Iterator[Issue]:
+        """Faults between the fields of a faulty document that are valid on their own."""
+        vm_types, _ = valid_parts(StreamVmType, fields.get("vm_types"))
+        applications, _ = valid_parts(Application, fields.get("applications"))
+        jobs, _ = valid_parts(Job, fields.get("jobs"))
+        block_s = fields.get("block_s")
+        valid_block = isinstance(block_s, int) and not isinstance(block_s, bool) and 1 <= block_s <= MAX_BLOCK_S
+        yield from _type_issues(vm_types, block_s if valid_block else None)
+        yield from _application_issues(applications, _names(fields.get("vm_types")))
+        yield from _job_issues(jobs, _names(fields.get("applications")))
+        yield from _sequence_issues(jobs, [application for _, application in applications])
 
-    def issues_of_changes(self, changed: Collection[str]) -> list[Issue]:
-        """Faults between the parts, as far as they depend on the parts that are changed."""
-        issues = cross_issues(self.block_s, self.vm_types, self.applications, self.jobs, changed=changed)
-        return first_issues(issues)
+    def issues_of_changes(self, changed: Collection[str]) -> Iterator[Issue]:
+        """Faults between the fields, as far as they depend on those that are changed."""
+        if concerns(changed, "vm_types", "block_s"):
+            yield from _type_issues(list(enumerate(self.vm_types)), self.block_s)
+        if concerns(changed, "applications", "vm_types"):
+            yield from _application_issues(list(enumerate(self.applications)), [*self.type_names])
+        if concerns(changed, "jobs", "applications"):
+            yield from _job_issues(list(enumerate(self.jobs)), [*self._applications])
+            yield from _sequence_issues(list(enumerate(self.jobs)), self.applications)
 
     @cached_property
     def type_names(self) -> tuple[str, ...]:
