@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
+
+from ..core.groups import grouped_by
 
 Profile: TypeAlias = tuple[tuple[float, float], ...]
 """Times in seconds, and the part of the height that is taken from then on; at the last one it ends."""
@@ -312,20 +314,12 @@ def row_height_in(n_rows: int) -> float:
     return max(min(ROW_IN, _ROWS_IN / max(n_rows, 1)), _LEAST_ROW_IN)
 
 
-def by_look(shown: Iterable[Bar]) -> dict[Look, list[Bar]]:
-    """Group bars by how they look, the lowest layer first."""
-    groups: dict[Look, list[Bar]] = {}
-    for bar in shown:
-        groups.setdefault(bar.look, []).append(bar)
-    return dict(sorted(groups.items(), key=lambda item: item[0].layer))
+Drawn = TypeVar("Drawn", Bar, Mark)
 
 
-def marks_by_look(marks: Iterable[Mark]) -> dict[Look, list[Mark]]:
-    """Group marks by how they look."""
-    groups: dict[Look, list[Mark]] = {}
-    for mark in marks:
-        groups.setdefault(mark.look, []).append(mark)
-    return groups
+def by_look(shown: Iterable[Drawn]) -> dict[Look, list[Drawn]]:
+    """Group bars, or marks, by how they look, the lowest layer first."""
+    return dict(sorted(grouped_by(shown, lambda one: one.look).items(), key=lambda item: item[0].layer))
 
 
 def job_look(job_colour: str, *, late: bool, label: str = "", text: str = "") -> Look:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import SpotbagError
 from ..core.wording import cut_in_the_middle, printable
-from .chart import Bar, Chart, Curve, Lane, Limit, Look, Panel, Plot, by_look, marks_by_look
+from .chart import Bar, Chart, Curve, Lane, Limit, Look, Panel, Plot, by_look
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -314,7 +314,7 @@ def fitting_name(name: str, short: str, room: int) -> str:
 def _draw_marks(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> None:
     from matplotlib.collections import LineCollection
 
-    for look, marks in marks_by_look(panel.marks).items():
+    for look, marks in by_look(panel.marks).items():
         x = [mark.time_s / chart.unit_s for mark in marks]
         y = [panel.height_at_in((mark.lane, mark.top), tops) for mark in marks]
         if not marks[0].upright:

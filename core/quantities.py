@@ -166,6 +166,11 @@ ExactSeconds: TypeAlias = int | Fraction
 """Seconds without rounding: a whole number wherever it is one."""
 
 
+def as_written(value: float) -> Fraction:
+    """Return the decimal number that a float is written as: 0.1 is one tenth."""
+    return Fraction(repr(float(value)))
+
+
 def exact_seconds(value: float) -> ExactSeconds:
     """Return the number that is nearest to some seconds and has whole microseconds."""
     ticks = round(value * TICKS_PER_S)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..core.errors import InputError, Issue, SpotbagError, input_error
-from ..core.quantities import MAX_SECONDS, exact_seconds, is_name, moment, number_of
+from ..core.quantities import MAX_SECONDS, as_written, exact_seconds, is_name, moment, number_of
 from ..core.text_tables import TextTable, columns_text
 from .amounts import MINUTES_AND_SECONDS, seconds_of
 from .columns import Role
@@ -81,13 +81,8 @@ class Deadlines:
                 f"line {arrival.line} has no deadline: a column deadline or within_s has it, --deadline 2h is after "
                 "each arrival, --stretch 3 that many run times after it"
             )
-        times_s = exact(self.stretch or 0) * exact_seconds(arrival.runtime_s)
+        times_s = as_written(self.stretch or 0) * exact_seconds(arrival.runtime_s)
         return arrival.at_s + exact_seconds(self.after_s or 0) + times_s
-
-
-def exact(value: float) -> Fraction:
-    """Return the decimal number that a float is written as."""
-    return Fraction(repr(value))
 
 
 def since_first(arrivals: Sequence[Arrival], deadlines: Deadlines) -> Iterator[tuple[Arrival, int, int]]:
@@ -215,11 +210,11 @@ def _clock_s(cell: str, factor: float | None) -> Fraction:
     """Seconds of a moment, on the clock of the file: those of the epoch for a date."""
     number = number_of(cell)
     if number is not None and factor is not None:
-        return exact(number) * exact(factor)
+        return as_written(number) * as_written(factor)
     if number is not None and _EPOCH_S[0] <= number < _EPOCH_S[1]:
-        return exact(number)
+        return as_written(number)
     if number is not None and _EPOCH_MS[0] <= number < _EPOCH_MS[1]:
-        return exact(number) / 1000
+        return as_written(number) / 1000
     date = moment(cell)
     if not cell:
         raise ValueError("is missing")
@@ -239,7 +234,7 @@ def _seconds(column: TableColumn, cell: str) -> float:
     if number is not None and factor is None:
         raise ValueError("has no unit: call the column runtime_s or within_min, or write 90s")
     if number is not None and factor is not None:
-        number = float(exact(number) * exact(factor))
+        number = float(as_written(number) * as_written(factor))
     if MINUTES_AND_SECONDS.fullmatch(cell):
         raise ValueError("may be minutes and seconds, or hours and minutes: write 00:12:30, or 12min30s")
     seconds = seconds_of(cell) if number is None else number

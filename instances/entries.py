@@ -385,25 +385,15 @@ class Objective(Record):
 
     def issues_between_fields(self) -> list[Issue]:
         """Say which fields have no meaning for the goal."""
-        return objective_issues(self)
+        weights = WEIGHTS_AND_SCALES if self.goal in ("cheapest", "fastest") else ()
+        wrong = {} if self.goal == "fastest" else {"budget_usd": "is for the goal 'fastest' only"}
+        wrong |= dict.fromkeys(weights, f"is for the goal 'balanced' only; the goal is {self.goal!r}")
+        given = ((name, rule, getattr(self, name)) for name, rule in wrong.items())
+        return [Issue("", rule, name, value) for name, rule, value in given if value is not None]
 
 
 WEIGHTS_AND_SCALES = ("cost_weight", "cost_scale_usd", "makespan_scale_s")
 """Fields of an objective for the goal ``balanced`` only."""
-
-
-def objective_issues(objective: Objective, path: str = "") -> list[Issue]:
-    """Fields of an objective that have no meaning for its goal."""
-    goal = objective.goal
-    issues = []
-    if objective.budget_usd is not None and goal != "fastest":
-        issues.append(Issue(path, "is for the goal 'fastest' only", "budget_usd", objective.budget_usd))
-    if goal in ("cheapest", "fastest"):
-        for name in WEIGHTS_AND_SCALES:
-            value = getattr(objective, name)
-            if value is not None:
-                issues.append(Issue(path, f"is for the goal 'balanced' only; the goal is {goal!r}", name, value))
-    return issues
 
 
 class BillingRules(Record):
@@ -696,26 +686,6 @@ class Slots(NamedTuple):
         return slots if self.shared else memory_kb
 
 
-def memory_beside_cores(
-    vm_types: Sequence[VmType], cores: IntArray, needed_kb: IntArray, runtime_s: IntArray, group_size: IntArray
-) -> bool:
-    """True if tasks that fit the cores of any type may not fit its memory; arrays by group."""
-    order = np.argsort(-needed_kb / cores, kind="stable")
-    kb_for_core, all_cores = needed_kb[order] / cores[order], (cores * group_size)[order]
-    for index, vm_type in enumerate(vm_types):
-        most = np.where(runtime_s[order, index] < NEVER, all_cores, 0)
-        # At most as much memory as of the tasks that need most for each core, of the last one a part.
-        taken = np.clip(vm_type.vcpus - (np.cumsum(most) - most), 0, most)
-        if float(taken @ kb_for_core) * (1 - EXCESS) > type_memory_kb(vm_type):
-            return True
-    return False
-
-
-def expanded_ids(group: str, count: int) -> list[str]:
-    """Ids of the tasks that an entry stands for, by its id and its count."""
-    return [group] if count == 1 else [f"{group}#{k}" for k in range(1, count + 1)]
-
-
 NEVER = 2**61
 """Duration of a task that cannot run on an offer: beyond every deadline, and safe to add to a time."""
 
@@ -754,14 +724,6 @@ def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatAr
         rows = np.fromiter((name == architecture for name in asked), bool, len(asked))
         table[np.ix_(rows, np.array([vm_type.architecture != architecture for vm_type in vm_types]))] = np.inf
     return table
-
-
-def tasks_in_markets(tasks: Sequence[Any]) -> BoolArray:
-    """Mask of the markets that a task of each group may be on, shape (n_groups, n_markets), by `MARKETS`."""
-    named = [task.markets or None for task in tasks]
-    if not any(named):
-        return np.broadcast_to(np.True_, (len(named), len(MARKETS)))
-    return np.array([[markets is None or market in markets for market in MARKETS] for markets in named])
 
 
 def due_s(task: Any, deadline_s: int) -> int:
@@ -820,7 +782,7 @@ def duration_table(
     """Seconds a task of each group occupies a core, shape (n_groups, n_offers, 2).
 
     Run time, on spot VMs plus the checkpoints, in baseline mode divided by the baseline; rounded up once.
-    The last axis is the mode, `FULL_SPEED` or `BASELINE`. `NEVER` where it cannot run, or may not (`tasks_in_markets`).
+    The last axis is the mode, `FULL_SPEED` or `BASELINE`. `NEVER` where it cannot run, or may not (`in_market`).
 
     Notes
     -----

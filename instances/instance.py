@@ -15,6 +15,7 @@ from pydantic import Field
 from ..core.bill import Bill, Rents, begun_s, billed_s, session_usd
 from ..core.errors import Issue, input_error, public
 from ..core.quantities import (
+    EXCESS,
     KB_PER_MB,
     LEAST_PRICE,
     MAX_SECONDS,
@@ -27,7 +28,7 @@ from ..core.quantities import (
     whole,
 )
 from ..core.record_lists import LongList, rows_of
-from ..core.records import INTEGRAL, FrozenDict, Text, WholeDocument, concerns
+from ..core.records import INTEGRAL, FrozenDict, Text, WholeDocument, concerns, inner_issues
 from .entries import (
     BASELINE,
     FULL_SPEED,
@@ -57,15 +58,11 @@ from .entries import (
     due_s,
     dump_s,
     duration_table,
-    expanded_ids,
     given_runtime_s,
-    memory_beside_cores,
     memory_never_binds,
     named_cores,
-    objective_issues,
     offers_at_own_prices,
     offers_of_existing,
-    tasks_in_markets,
     type_memory_kb,
     withdrawn,
 )
@@ -312,7 +309,7 @@ class Instance(WholeDocument):
             # What exists already need not boot: then whether the time suffices is for the plan to say.
             yield from header_issues(self.deadline_s, self.d_spot_s, 0 if self.machines else self.boot_overhead_s)
         if concerns(changed, "objective"):
-            yield from objective_issues(self.objective, "objective")
+            yield from inner_issues("objective", self.objective, "")
         if concerns(changed, "vm_types", "limits", "markets", "machines") and not self.machines:
             yield from market_issues(self.vm_types, self.limits, self.markets)
         if concerns(changed, "limits"):
@@ -385,7 +382,8 @@ class Instance(WholeDocument):
         if self.n_tasks == len(self.tasks):
             return self.group_ids
         entries = zip(self.group_ids, self.group_size.tolist(), strict=True)
-        return tuple(name for group, count in entries for name in expanded_ids(group, count))
+        copies = ([group] if count == 1 else [f"{group}#{k}" for k in range(1, count + 1)] for group, count in entries)
+        return tuple(chain.from_iterable(copies))
 
     @cached_property
     def has_dates(self) -> bool:
@@ -409,7 +407,10 @@ class Instance(WholeDocument):
     @cached_property
     def in_market(self) -> BoolArray:
         """Mask of the markets that a task of each group may be on, shape (n_groups, n_markets), by `MARKETS`."""
-        return read_only(tasks_in_markets(self.task_rows))
+        named = [task.markets or None for task in self.task_rows]
+        if not any(named):
+            return np.broadcast_to(np.True_, (len(named), len(MARKETS)))
+        return read_only(np.array([[markets is None or market in markets for market in MARKETS] for markets in named]))
 
     @property
     def may_be_on_demand(self) -> BoolArray:
@@ -468,7 +469,15 @@ class Instance(WholeDocument):
     @cached_property
     def memory_beside_cores(self) -> bool:
         """True if tasks that fit the cores of a VM may not fit its memory."""
-        return memory_beside_cores(self.vm_types, self.cores, self.needed_kb, self.runtime_s, self.group_size)
+        order = np.argsort(-self.needed_kb / self.cores, kind="stable")
+        kb_for_core, all_cores = self.needed_kb[order] / self.cores[order], (self.cores * self.group_size)[order]
+        for index, vm_type in enumerate(self.vm_types):
+            most = np.where(self.runtime_s[order, index] < NEVER, all_cores, 0)
+            # At most as much memory as of the tasks that need most for each core, of the last one a part.
+            taken = np.clip(vm_type.vcpus - (np.cumsum(most) - most), 0, most)
+            if float(taken @ kb_for_core) * (1 - EXCESS) > type_memory_kb(vm_type):
+                return True
+        return False
 
     @cached_property
     def memory_kb(self) -> IntArray:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from ..core.groups import grouped_by
 from ..core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray, read_only
 from .entries import BASELINE, FULL_SPEED, NEVER, RentalOffer, due_s
 from .group_limits import limits_of, most_within
@@ -224,9 +225,8 @@ def on_demand_s(instance: Instance) -> Mapping[int, IntArray]:
 
     The keys are when these VMs can run moved tasks; `NEVER` is the time where none can.
     """
-    by_takeover: dict[int, list[int]] = {}
-    for offer in _regular_offers(instance):
-        by_takeover.setdefault(int(instance.takeover_s[offer.index]), []).append(offer.index)
+    indices = (offer.index for offer in _regular_offers(instance))
+    by_takeover = grouped_by(indices, lambda index: int(instance.takeover_s[index]))
     return {seconds: instance.offer_runtime_s[:, of].min(axis=1) for seconds, of in by_takeover.items()}
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from ..charts.chart import Curve, Plot, look_of, range_around
 from ..core.errors import input_error
+from ..core.groups import grouped_by
 from ..core.text_tables import Table, number, table_of, words
 from ..core.wording import counted
 from .page import Block, Facts, Graph, Listing, Paragraph, Report, Section
@@ -120,9 +121,7 @@ def _claims(claims: Sequence[PaperClaim]) -> list[Block]:
 
 def paper_blocks(paper: PaperDocument) -> list[Block]:
     """Return a graph and a table of the figures of a paper and ours."""
-    groups: dict[str, list[PaperRow]] = {}
-    for row in paper.rows:
-        groups.setdefault(f"{row.table}: {_unit(row.quantity)}", []).append(row)
+    groups = grouped_by(paper.rows, lambda row: f"{row.table}: {_unit(row.quantity)}")
     pairs = {name: sum(row.printed is not None and row.mean is not None for row in groups[name]) for name in groups}
     wanted = sorted((name for name in groups if pairs[name] > 1), key=lambda name: -pairs[name])
     plots = {name: _beside(groups[name]) for name in wanted}

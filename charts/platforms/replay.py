@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise, takewhile
 
 from ...core.errors import SpotbagError
+from ...core.groups import grouped_by
 from ...core.wording import counted, cut_in_the_middle, shortened
 from ...instances.platforms.entries import SLOT_S, AllocatedCluster
 from ...instances.platforms.platform import Platform
@@ -52,9 +53,7 @@ def job_colours(panels: Sequence[Sequence[JobSpan]], n_jobs: int, n_colours: int
 
 
 def _neighbours(spans: Sequence[JobSpan]) -> Iterator[tuple[int, int]]:
-    rows: dict[tuple[int, int], list[JobSpan]] = defaultdict(list)
-    for span in spans:
-        rows[span.resource, span.row].append(span)
+    rows = grouped_by(spans, lambda span: (span.resource, span.row))
     for (resource, row), bars in rows.items():
         beside = [(one, other) for one, other in pairwise(bars)]
         above = [

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...core.errors import SpotbagError, show_value
+from ...core.groups import grouped_by
 from ...core.wording import counted, cut_in_the_middle, shortened
 from ...traces.trace import Trace
 from ...traces.vm_history import read_history
@@ -151,9 +152,7 @@ def _limits(jobs: Sequence[Mapping[str, Any]]) -> list[Limit]:
     """Moments at which jobs are submitted and due, with their ids in a tier for each of both."""
     limits = []
     for tier, key, word, look in ((1, "submitted_s", "in", SUBMITTED), (0, "deadline_s", "due", DUE)):
-        moments: dict[int, list[int]] = {}
-        for number, job in enumerate(jobs):
-            moments.setdefault(job[key], []).append(number)
+        moments = grouped_by(range(len(jobs)), [job[key] for job in jobs].__getitem__)
         for time_s, numbers in sorted(moments.items()):
             colour = _colour(numbers[0]) if len(numbers) == 1 else DARK_COLOUR
             name = f"{_label([jobs[number]['id'] for number in numbers])} {word}"

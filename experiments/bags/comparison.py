@@ -16,6 +16,7 @@ from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
 from ...core.errors import ModelRefusal, SpotbagError
+from ...core.groups import grouped_by
 from ...core.json_documents import format_json
 from ...core.limits import stop_point, watched_time
 from ...core.quantities import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
@@ -342,9 +343,7 @@ def make_references(rows: Iterable[Row], known: Mapping[str, BestKnown]) -> dict
     known : mapping
         Best known values by label; see `known_values`.
     """
-    by_label: dict[str, list[Row]] = {}
-    for row in rows:
-        by_label.setdefault(row.instance, []).append(row)
+    by_label = grouped_by(rows, lambda row: row.instance)
     return {label: _reference(label, mine, known.get(label)) for label, mine in by_label.items()}
 
 
@@ -389,9 +388,7 @@ def summarise(rows: Iterable[Row], references: Mapping[str, Reference]) -> list[
     references : mapping
         See `make_references`.
     """
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row.instance, row.method), []).append(row)
+    groups = grouped_by(rows, lambda row: (row.instance, row.method))
     return [_summary(mine, references[label]) for (label, _), mine in groups.items()]
 
 
@@ -441,10 +438,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def total_by_method(summaries: Iterable[Summary]) -> list[MethodTotal]:
     """Add up each method over the instances, in the order of their first appearance."""
-    groups: dict[str, list[Summary]] = {}
-    for summary in summaries:
-        groups.setdefault(summary.method, []).append(summary)
-    return [_total(method, mine) for method, mine in groups.items()]
+    return [_total(method, mine) for method, mine in grouped_by(summaries, lambda summary: summary.method).items()]
 
 
 def _total(method: str, summaries: Sequence[Summary]) -> MethodTotal:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from ...core.errors import input_error
+from ...core.groups import grouped_by
 from ...core.quantities import SAME_COST, relative_gap
 from .rows import CellRow, read_about, read_rows
 
@@ -163,10 +164,7 @@ def judge_experiment(folder: str | os.PathLike[str], method: str | None = None) 
     chosen = method if method is not None else next(iter(methods), "")
     if chosen not in methods:
         raise input_error("method", f"{chosen!r} is none of the experiment, which has {', '.join(methods) or 'none'}")
-    by_instance: dict[str, list[CellRow]] = {}
-    for _, row in read_rows(folder):
-        if not row.policy:
-            by_instance.setdefault(row.instance, []).append(row)
+    by_instance = grouped_by((row for _, row in read_rows(folder) if not row.policy), lambda row: row.instance)
     cells = [_judged(row, rows) for rows in by_instance.values() for row in rows if row.method == chosen]
     counted = Counter(cell.verdict for cell in cells)
     verdicts = {verdict: counted[verdict] for verdict in VERDICTS}

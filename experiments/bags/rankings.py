@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ...core.errors import input_error
+from ...core.groups import grouped_by
 from ...core.quantities import NOISE, SAME_COST
 from ...core.statistics import CONFIDENCE, holm_adjusted
 from .submissions import CheckedRow
@@ -115,10 +115,7 @@ def rankings(rows: Iterable[CheckedRow]) -> list[Ranking]:
     InputError
         If there is no instance that all entries of a table have.
     """
-    tables: dict[tuple[str, str], list[CheckedRow]] = defaultdict(list)
-    for row in rows:
-        if not row.reason:
-            tables[row.suite, row.days or "plans"].append(row)
+    tables = grouped_by((row for row in rows if not row.reason), lambda row: (row.suite, row.days or "plans"))
     return [_ranking(suite, what, of_table) for (suite, what), of_table in tables.items()]
 
 
@@ -168,15 +165,13 @@ def _place(row: CheckedRow) -> str:
 
 def _table(rows: Iterable[CheckedRow]) -> dict[str, _Values]:
     """Return the values of entries on each instance: means over seeds, put equal to the least that is as good."""
-    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        assert row.value is not None  # it is not refused
-        found[_place(row)][row.entry].append(row.value)
     table: dict[str, _Values] = {}
-    for place, by_entry in found.items():
+    for place, of_place in grouped_by(rows, _place).items():
+        by_entry = grouped_by(of_place, lambda row: row.entry)
+        means = {entry: fmean(row.value for row in mine if row.value is not None) for entry, mine in by_entry.items()}
         least, values = -math.inf, dict[str, float]()
         # What costs nothing counts as next to nothing: there are no ratios to 0.
-        for value, entry in sorted((max(fmean(each), NOISE), entry) for entry, each in by_entry.items()):
+        for value, entry in sorted((max(mean, NOISE), entry) for entry, mean in means.items()):
             if not math.isclose(value, least, rel_tol=SAME_COST):
                 least = value
             values[entry] = least

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TypeAlias
 
+from ...core.groups import grouped_by
 from ...core.quantities import SAME, relative_gap
 from ...core.statistics import Estimate, estimate
 from .rows import CellRow, read_about, read_rows
@@ -67,24 +68,20 @@ def experiment_results(folder: str | os.PathLike[str]) -> list[RunResult]:
         If it holds no experiment, or lines that are not rows.
     """
     read_about(folder)
-    groups: dict[tuple[str, str], list[CellRow]] = {}
-    bounds: dict[tuple[str, bool], float] = {}
-    order: dict[str, None] = {}
-    for _, row in read_rows(folder):
-        if row.policy:
-            continue
-        groups.setdefault((row.instance, row.method), []).append(row)
-        order.setdefault(row.instance)
-        for survives in (False, True):
-            bound, key = row.bound_if(survives), (row.instance, survives)
-            bounds[key] = max(bounds.get(key, -math.inf), -math.inf if bound is None else bound)
-    places = {instance: place for place, instance in enumerate(order)}
-    ordered = sorted(groups.items(), key=lambda item: places[item[0][0]])
-    return [_result(instance, method, rows, bounds) for (instance, method), rows in ordered]
+    by_instance = grouped_by((row for _, row in read_rows(folder) if not row.policy), lambda row: row.instance)
+    return [
+        _result(instance, method, mine, rows)
+        for instance, rows in by_instance.items()
+        for method, mine in grouped_by(rows, lambda row: row.method).items()
+    ]
 
 
-def _result(instance: str, method: str, rows: list[CellRow], bounds: Mapping[tuple[str, bool], float]) -> RunResult:
-    least = [bounds[instance, row.survives == "survives"] for row in rows]
+def _result(instance: str, method: str, rows: list[CellRow], of_instance: list[CellRow]) -> RunResult:
+    known = {survives: [row.bound_if(survives) for row in of_instance] for survives in (False, True)}
+    bounds = {
+        survives: max((bound for bound in of if bound is not None), default=-math.inf) for survives, of in known.items()
+    }
+    least = [bounds[row.survives == "survives"] for row in rows]
     objectives = [row.objective for row in rows if row.objective is not None]
     return RunResult(
         instance=instance,
@@ -274,12 +271,9 @@ def _read(folder: str | os.PathLike[str]) -> _Folder:
 def _methods(
     before: dict[_Plan, CellRow], after: dict[_Plan, CellRow]
 ) -> tuple[tuple[MethodChange, ...], tuple[RunChange, ...]]:
-    pairs: dict[str, list[tuple[CellRow, CellRow]]] = {}
-    for key, row in before.items():
-        if key in after:
-            pairs.setdefault(row.method, []).append((row, after[key]))
+    pairs = ((row, after[key]) for key, row in before.items() if key in after)
     found, changes = [], []
-    for method, rows in pairs.items():
+    for method, rows in grouped_by(pairs, lambda pair: pair[0].method).items():
         both = [(one, two) for one, two in rows if one.objective and two.objective]
         moved = [
             RunChange(one.instance, method, one.seed, one.objective, two.objective, _by_time(one, two))
@@ -340,13 +334,9 @@ def _times(pairs: Sequence[tuple[CellRow, CellRow]]) -> Estimate:
 
 
 def _policies(before: dict[_Days, CellRow], after: dict[_Days, CellRow]) -> tuple[PolicyDifference, ...]:
-    groups: dict[tuple[str, str], list[tuple[CellRow, CellRow]]] = {}
-    for key, row in before.items():
-        if key in after:
-            replayed = ", ".join(part for part in (row.instance, row.method, row.scenario, row.cloud) if part)
-            groups.setdefault((replayed, row.policy), []).append((row, after[key]))
+    pairs = ((row, after[key]) for key, row in before.items() if key in after)
     found = []
-    for (replayed, policy), rows in groups.items():
+    for (replayed, policy), rows in grouped_by(pairs, lambda pair: (pair[0].replayed, pair[0].policy)).items():
         costs = [
             (one, two)
             for first, second in rows

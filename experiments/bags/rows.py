@@ -78,6 +78,11 @@ class CellRow(msgspec.Struct, frozen=True):
         """Makespan of each day, or of the plan."""
         return self.makespan_s if isinstance(self.makespan_s, list) else [self.makespan_s]
 
+    @property
+    def replayed(self) -> str:
+        """Instance, method, scenario and cloud, those that are named: what was replayed, in words."""
+        return ", ".join(part for part in (self.instance, self.method, self.scenario, self.cloud) if part)
+
     def bound_if(self, survives: bool) -> float | None:
         """Lower bound of plans that survive, or of all."""
         return self.bound if survives or self.bound_without is None else self.bound_without

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.errors import InputError, Issue, SpotbagError
+from ...core.groups import grouped_by
 from ...core.text_files import STANDARD_INPUT, source_name
 from ..clouds import CLOUD_OF_PROVIDER
 from ..instance import Instance, instance_warnings
@@ -179,11 +180,8 @@ def _placed(issues: Sequence[Issue], place: Callable[[int], tuple[str, str]]) ->
 
 def grouped(issues: Iterable[Issue]) -> list[Issue]:
     """Merge issues with the same rule and column into one, with the first lines and the number of all."""
-    groups: dict[tuple[str, str], list[Issue]] = {}
-    for issue in issues:
-        groups.setdefault((issue.field, _NUMBERS.sub("0", issue.rule)), []).append(issue)
     made: list[Issue] = []
-    for group in groups.values():
+    for group in grouped_by(issues, lambda issue: (issue.field, _NUMBERS.sub("0", issue.rule))).values():
         first = group[0]
         if len(group) == 1 or not first.where:
             made += group

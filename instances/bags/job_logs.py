@@ -19,10 +19,10 @@ from typing import IO, Any, TypeAlias
 
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.limits import checkpoint
-from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, number_of
+from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, as_written, number_of
 from ...core.text_files import STANDARD_INPUT, ReadFile, source_name
 from ...core.wording import counted
-from ..arrivals import Arrival, exact
+from ..arrivals import Arrival
 from ..entries import MAX_TASKS
 from ..table_columns import CellValues, MultiCore
 from ..table_formats import COLUMNS_OF_LOGS, LogFormat
@@ -390,5 +390,5 @@ class _Arrivals(_Log):
             self._fault(line, "column 1", cells[0], f"is a duplicate of line {self._first[name]}")
         application = "app" if program == "-1" else f"app{program}"
         self.arrivals.append(
-            Arrival(line, name, exact(float(cells[1])), key[0], max(cores, 1), application=application)
+            Arrival(line, name, as_written(float(cells[1])), key[0], max(cores, 1), application=application)
         )

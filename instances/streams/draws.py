@@ -11,6 +11,7 @@ from itertools import accumulate
 import numpy as np
 
 from ...core.errors import SpotbagError
+from ...core.groups import grouped_by
 from ...core.quantities import SECONDS_PER_HOUR, TICKS_PER_S, ExactSeconds, FloatArray, exact_seconds, plain
 from ...core.records import FrozenDict, made_all
 from ..entries import Offer, Task, VmType
@@ -143,11 +144,8 @@ def _demand_seed(seed: int) -> None:
 
 def _sampled_tasks(stream: Stream, seed: int) -> list[Task]:
     """Tasks of all jobs, in the order of the jobs; the run times of an application are drawn at once."""
-    jobs_of: dict[str, list[Job]] = {}
-    for job in stream.jobs_by_submission:
-        jobs_of.setdefault(job.application, []).append(job)
     rows: dict[str, Iterator[FrozenDict[str, float]]] = {}
-    for name, jobs in jobs_of.items():
+    for name, jobs in grouped_by(stream.jobs_by_submission, lambda job: job.application).items():
         run_times = stream.application(name).runtime_s
         levels = [_levels(job, seed) for job in jobs]
         columns = [sampled_seconds(of_type, levels) for of_type in run_times.values()]

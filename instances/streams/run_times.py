@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from ...core.errors import Issue, show_value
-from ...core.quantities import TICKS_PER_S, FloatArray, exact_seconds
+from ...core.quantities import TICKS_PER_S, FloatArray, as_written, exact_seconds
 from ...core.records import Record
 
 LONGEST_RUN_S = 10**8
@@ -75,7 +75,7 @@ class UniformRunTimes(Record):
     @property
     def average_s(self) -> Fraction:
         """Exact mean of the distribution."""
-        return (exact(self.low_s) + exact(self.high_s)) / 2
+        return (as_written(self.low_s) + as_written(self.high_s)) / 2
 
     def quantiles_s(self, levels: FloatArray) -> FloatArray:
         """Run time at each level in [0, 1)."""
@@ -119,7 +119,7 @@ class NormalRunTimes(Record):
     @property
     def average_s(self) -> Fraction:
         """Exact mean of the distribution."""
-        return exact(self.mean_s)
+        return as_written(self.mean_s)
 
     def quantiles_s(self, levels: FloatArray) -> FloatArray:
         """Run time at each level in [0, 1)."""
@@ -147,7 +147,7 @@ class LognormalRunTimes(Record):
     @property
     def average_s(self) -> Fraction:
         """Exact mean of the distribution."""
-        return exact(self.mean_s)
+        return as_written(self.mean_s)
 
     def quantiles_s(self, levels: FloatArray) -> FloatArray:
         """Run time at each level in [0, 1)."""
@@ -266,11 +266,6 @@ RunTimes: TypeAlias = Annotated[
 def is_the_same_for_all_seeds(run_times: RunTimes) -> bool:
     """True if the run times do not depend on the seed: nothing is drawn."""
     return isinstance(run_times, ConstantRunTimes | SequenceRunTimes)
-
-
-def exact(value: float) -> Fraction:
-    """Decimal number that a float is written as: 0.1 is one tenth."""
-    return Fraction(repr(float(value)))
 
 
 def _average_s(seconds: Sequence[float]) -> Fraction:

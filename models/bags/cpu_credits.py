@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ...core.quantities import BoolArray, IntArray
+from ...core.quantities import BoolArray, IntArray, as_written
 from ...instances.entries import BASELINE, FULL_SPEED, SECONDS_PER_CREDIT, RentalOffer
 from ...instances.instance import Instance
 
@@ -72,10 +72,10 @@ def credit_rules(
     if initial_credits is None:
         initial_credits = burstable.initial_credits
     rates = [
-        _decimal(burstable.credits_per_hour),
-        SECONDS_PER_CREDIT * _decimal(burstable.baseline_fraction),
-        3600 * _decimal(initial_credits),
-        3600 * _decimal(burstable.credit_cap),
+        as_written(burstable.credits_per_hour),
+        SECONDS_PER_CREDIT * as_written(burstable.baseline_fraction),
+        3600 * as_written(initial_credits),
+        3600 * as_written(burstable.credit_cap),
     ]
     scale = math.lcm(*(rate.denominator for rate in rates))
     if most_scale is not None:
@@ -192,8 +192,3 @@ def end_with_credits_s(rules: CreditRules, work_s: IntArray) -> IntArray:
     lacking = np.maximum(work_s.astype(object) * rules.full - rules.initial, 0)  # whole numbers of any size
     ends: IntArray = (-(-lacking // rules.earned)).astype(np.int64)
     return ends
-
-
-def _decimal(value: float) -> Fraction:
-    """A number as it was written."""
-    return Fraction(repr(float(value)))

@@ -31,7 +31,7 @@ from functools import lru_cache
 
 from ...core.bill import blocks_of
 from ...core.errors import InputError, Issue
-from ...core.quantities import MAX_SECONDS
+from ...core.quantities import MAX_SECONDS, as_written
 from ...instances.streams.entries import MAX_JOB_TASKS, Job
 from ...instances.streams.stream import Stream
 
@@ -60,9 +60,7 @@ class TypeChoice:
         return _as_written(self.price_usd_per_block)
 
 
-@lru_cache
-def _as_written(number: float) -> Fraction:
-    return Fraction(repr(number))
+_as_written = lru_cache(as_written)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,9 +62,8 @@ class _Rows:
         self.statuses[(line.status or "feasible") if line.reason else "replayed"] += 1
         if line.reason and line.cost_usd is None:
             return
-        name = ", ".join(part for part in (line.instance, line.method, line.scenario, line.cloud) if part)
-        days = self.groups.setdefault(name, {}).setdefault(line.policy, Days(is_bound=line.policy == CLAIRVOYANT))
-        days.add(line)
+        group = self.groups.setdefault(line.replayed, {})
+        group.setdefault(line.policy, Days(is_bound=line.policy == CLAIRVOYANT)).add(line)
 
 
 def experiment_report(folder: str | os.PathLike[str], version: str) -> Report:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...charts.chart import Curve, Plot, look_of, range_around
+from ...core.groups import grouped_by
 from ...core.quantities import relative_gap
 from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import counted, shortened
@@ -230,10 +231,8 @@ def _is_number(text: str) -> bool:
 
 def _fronts(runs: Sequence[Row], numbers: Mapping[str, int]) -> list[Block]:
     """Plans of each instance by cost and makespan."""
-    by_instance: dict[str, list[Row]] = {}
-    for row in runs:
-        if row.cost_usd is not None and row.makespan_s is not None:
-            by_instance.setdefault(row.instance, []).append(row)
+    planned = (row for row in runs if row.cost_usd is not None and row.makespan_s is not None)
+    by_instance = grouped_by(planned, lambda row: row.instance)
     shown = {label: found for label, found in by_instance.items() if len(found) > 1}
     plots = {label: _front(found, numbers) for label, found in list(shown.items())[:_MOST_FRONTS]}
     if not plots:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ....core.errors import InputError, Issue
-from ....core.quantities import ExactSeconds
-from ....instances.streams.run_times import exact
+from ....core.quantities import ExactSeconds, as_written
 from ..state import StreamState, StreamVm
 from .forecast import Forecast
 from .known import PERIOD, Known
@@ -104,7 +103,7 @@ class Unknown(Known):
         """Give tasks of a job to one VM of each type (Algorithm 2)."""
         self._sampled_job = job
         tasks = replay.sampled.tasks(job)
-        duration_s = math.ceil(exact(self.sampling.fraction) * (replay.jobs[job].deadline_s - replay.now_s))
+        duration_s = math.ceil(as_written(self.sampling.fraction) * (replay.jobs[job].deadline_s - replay.now_s))
         types = self._types_to_sample(replay, tasks)
         vms = [self._vm_of(replay, index, duration_s) or replay.start_vm(index) for index in types]
         self._samples = {vm.index: _Sample(vm, max(vm.ready_s, replay.now_s) + duration_s) for vm in vms}

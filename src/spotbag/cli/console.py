@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -179,31 +179,45 @@ LATE = 3
 """Exit code if there is a plan with late tasks."""
 
 
-@contextmanager
-def busy(message: str, limit_s: float | None = None) -> Iterator[None]:
+def busy(message: str, limit_s: float | None = None) -> AbstractContextManager[object]:
     """Show on a terminal that something is being done; with a time limit, by a bar that is full when it is over."""
-    with _line("spinner" if limit_s is None else "bar", "what", "time", limit_s=limit_s, what=message):
-        yield
+    return _line("spinner" if limit_s is None else "bar", "what", "time", limit_s=limit_s, what=message)
 
 
-@contextmanager
-def progress(message: str, limit_s: float | None = None) -> Iterator[Callable[[Any, int], None] | None]:
+def progress(message: str, limit_s: float | None = None) -> AbstractContextManager[Callable[[Any, int], None] | None]:
     """Show a bar on a terminal: what is done, best objective, bound, gap, time; gives the callback that moves it.
 
     With a time limit, the bar is full when it is over; else when all iterations that are planned are done.
     """
-    with _line("what", "bar", "best", "time", limit_s=limit_s, what=message, best="") as change:
-        if change is None:
-            yield None
-            return
 
-        def show(point: Any, planned: int) -> None:
-            text = f"best {point.best:.6g}"
-            if point.bound is not None and 0 < point.best < float("inf"):
-                text += f"  bound {point.bound:.6g}  gap {max(100 * (1 - point.bound / point.best), 0):.3f} %"
-            change(total=planned or None, completed=point.iteration, best=text)
+    def changes(point: Any, planned: int) -> dict[str, Any]:
+        text = f"best {point.best:.6g}"
+        if point.bound is not None and 0 < point.best < float("inf"):
+            text += f"  bound {point.bound:.6g}  gap {max(100 * (1 - point.bound / point.best), 0):.3f} %"
+        return {"total": planned or None, "completed": point.iteration, "found": text}
 
-        yield show
+    return _watched(message, limit_s, changes)
+
+
+def points_found(message: str, limit_s: float) -> AbstractContextManager[Callable[[Any, int], None] | None]:
+    """Show on a terminal how many points of a front there are, and a bar that is full when a time limit is over.
+
+    Gives the callback that receives the points.
+    """
+
+    def changes(point: Any, found: int) -> dict[str, Any]:
+        return {"found": f"  {counted(found, 'point')}, last {point.makespan_s:,} s for $ {point.cost_usd:.6f}"}
+
+    return _watched(message, limit_s, changes)
+
+
+@contextmanager
+def _watched(
+    message: str, limit_s: float | None, changes: Callable[[Any, int], dict[str, Any]]
+) -> Iterator[Callable[[Any, int], None] | None]:
+    """Show what is found meanwhile, and a bar; gives the callback that takes it, None where there is no terminal."""
+    with _line("what", "bar", "found", "time", limit_s=limit_s, what=message, found="") as change:
+        yield None if change is None else lambda point, number: change(**changes(point, number))
 
 
 @contextmanager
@@ -219,24 +233,6 @@ def counting(message: str, total: int | None, *, left: bool = False) -> Iterator
 
 
 @contextmanager
-def points_found(message: str, limit_s: float) -> Iterator[Callable[[Any, int], None] | None]:
-    """Show on a terminal how many points of a front there are, and a bar that is full when a time limit is over.
-
-    Gives the callback that receives the points.
-    """
-    with _line("what", "bar", "found", "time", limit_s=limit_s, what=message, found="") as change:
-        if change is None:
-            yield None
-            return
-
-        def show(point: Any, found: int) -> None:
-            text = f"  {counted(found, 'point')}, last {point.makespan_s:,} s for $ {point.cost_usd:.6f}"
-            change(found=text)
-
-        yield show
-
-
-@contextmanager
 def _line(
     *columns: str, total: int | None = None, limit_s: float | None = None, **texts: str
 ) -> Iterator[Callable[..., None] | None]:
@@ -249,17 +245,9 @@ def _line(
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress as bars
 
-    class TimeBar(BarColumn):
+    class TimeBar(bars.BarColumn):
         """A bar of the time that has passed, whatever is done in it."""
 
         def render(self, task: Task) -> ProgressBar:
@@ -269,18 +257,19 @@ def _line(
             return bar
 
     kinds: dict[str, Callable[[], ProgressColumn]] = {
-        "spinner": SpinnerColumn,
-        "bar": BarColumn if limit_s is None else TimeBar,
-        "count": MofNCompleteColumn,
-        "time": TimeElapsedColumn,
-        "left": TimeRemainingColumn,
+        "spinner": bars.SpinnerColumn,
+        "bar": bars.BarColumn if limit_s is None else TimeBar,
+        "count": bars.MofNCompleteColumn,
+        "time": bars.TimeElapsedColumn,
+        "left": bars.TimeRemainingColumn,
     }
     made = [
-        kinds[name]() if name in kinds else TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in columns
+        kinds[name]() if name in kinds else bars.TextColumn(f"{{task.fields[{name}]}}", markup=False)
+        for name in columns
     ]
     # Not redirected: what is printed meanwhile must not pass by the streams that make it safe.
     console = Console(stderr=True)
-    with Progress(*made, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bars:
+    with bars.Progress(*made, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bars:
         line = bars.add_task("", total=total, **_safe(texts))
         yield lambda **changes: bars.update(line, **_safe(changes))
 
