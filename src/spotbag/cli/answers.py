@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
 
-from ..core.text_tables import Shown, Table, table_of
+from ..core.text_tables import Shown
 from .arguments import to_file
-from .console import print_table, seconds, wrote
+from .console import print_rows, seconds, wrote
 
 if TYPE_CHECKING:
     from ..core.records import WholeDocument
@@ -30,7 +30,7 @@ _ANSWERS: dict[str, type[Answer]] = {}
 ABSENT: Any = object()
 """Value of a field that is left out of what is printed: the default of those that some answers do not have."""
 
-BESIDE, COLUMN = "beside", "column"
+BESIDE, COLUMN, LISTING = "beside", "column", "listing"
 
 
 def beside() -> Any:
@@ -41,6 +41,11 @@ def beside() -> Any:
 def column(shown: Shown) -> Any:
     """Return a field that a table of such records shows so."""
     return field(metadata={COLUMN: shown})
+
+
+def listing(*columns: Shown | None) -> Any:
+    """Return a field of an answer that is shown as a table, a row for each entry, by these columns."""
+    return field(metadata={LISTING: columns})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -60,10 +65,9 @@ class Part:
         return cls(**given)
 
     @classmethod
-    def as_table(cls, records: Iterable[Self]) -> Table:
-        """Return a table of such records, by the columns that its fields are."""
-        shown = (entry.metadata.get(COLUMN) for entry in fields(cls))  # type: ignore[arg-type]
-        return table_of(records, *shown)
+    def columns(cls) -> Iterator[Shown | None]:
+        """Yield the columns that the fields are, for a table of such records."""
+        yield from (entry.metadata.get(COLUMN) for entry in fields(cls))  # type: ignore[arg-type]
 
 
 class Answer(Part):
@@ -90,12 +94,9 @@ class Answer(Part):
 
     def print_text(self) -> None:
         """Print the answer as tables, with notes."""
-        for table in self.tables():
-            print_table(table)
-
-    def tables(self) -> Iterable[Table]:
-        """Return the tables that show the answer."""
-        return ()
+        for entry in fields(self):
+            if LISTING in entry.metadata:
+                print_rows(getattr(self, entry.name), *entry.metadata[LISTING])
 
     def print_json(self, plan: Iterable[str] = ()) -> None:
         """Print the answer as one JSON object; with a plan, in pieces, as its last value, if any."""

@@ -158,6 +158,12 @@ def print_rows(rows: Iterable[Any], *columns: Shown | None, tight: bool = False)
     print_table(table_of(rows, *columns), tight)
 
 
+def print_facts(facts: Iterable[tuple[str, str]], width: int) -> None:
+    """Print names and values, one below the other, the names of a width."""
+    for name, text in facts:
+        print(f"  {name:<{width}} {text}")
+
+
 def terminal_width() -> int | None:
     """Columns of the terminal that the output goes to; None if it goes elsewhere."""
     return Console().width if sys.stdout.isatty() else None
@@ -269,9 +275,9 @@ def _line(
     ]
     # Not redirected: what is printed meanwhile must not pass by the streams that make it safe.
     console = Console(stderr=True)
-    with bars.Progress(*made, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bars:
-        line = bars.add_task("", total=total, **_safe(texts))
-        yield lambda **changes: bars.update(line, **_safe(changes))
+    with bars.Progress(*made, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as shown:
+        line = shown.add_task("", total=total, **_safe(texts))
+        yield lambda **changes: shown.update(line, **_safe(changes))
 
 
 def _safe(fields: dict[str, Any]) -> dict[str, Any]:

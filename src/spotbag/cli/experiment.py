@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,8 @@ import typer
 from ..core.errors import InputError, Issue
 from ..core.processes import interruptible, usable_cores
 from ..core.text_files import read_text, write_text
-from ..core.text_tables import Shown, Table, number, table_of, words
-from .answers import Answer, Part, column
+from ..core.text_tables import Shown, number, table_of, words
+from .answers import Answer, Part, column, listing
 from .console import INTERRUPTED, counting, print_rows, print_table, warn, wrote
 from .options import adder, argument, json_option, names_of, option
 from .runs import WorkerOptions
@@ -63,33 +63,24 @@ class ReadyExperiment(Part):
 class ExperimentList(Answer, kind="experiment-list"):
     """``spotbag experiment list``."""
 
-    experiments: tuple[ReadyExperiment, ...]
-
-    def tables(self) -> Iterator[Table]:
-        """Yield a row for each experiment."""
-        yield ReadyExperiment.as_table(self.experiments)
+    experiments: tuple[ReadyExperiment, ...] = listing(*ReadyExperiment.columns())
 
 
 class ExperimentResults(Answer, kind="experiment-results"):
     """``spotbag experiment results``."""
 
-    results: tuple[RunResult, ...]
-
-    def tables(self) -> Iterator[Table]:
-        """Yield a row for each instance and method."""
-        yield table_of(
-            self.results,
-            words("instance"),
-            number("tasks", "n_tasks", ",.0f"),
-            words("method"),
-            number("plans", lambda entry: f"{entry.plans} of {entry.runs}"),
-            words("status"),
-            number("objective", form=",.6f"),
-            number("gap (% of the plan)", "gap", ",.3f", 100),
-            number("time (s)", "runtime_s", ",.3f", measured=True),
-            number("ended by time", lambda entry: f"{entry.ended_by_time} of {entry.runs}", measured=True),
-            number("memory (MB)", "peak_memory_mb", ",.0f", measured=True),
-        )
+    results: tuple[RunResult, ...] = listing(
+        words("instance"),
+        number("tasks", "n_tasks", ",.0f"),
+        words("method"),
+        number("plans", lambda entry: f"{entry.plans} of {entry.runs}"),
+        words("status"),
+        number("objective", form=",.6f"),
+        number("gap (% of the plan)", "gap", ",.3f", 100),
+        number("time (s)", "runtime_s", ",.3f", measured=True),
+        number("ended by time", lambda entry: f"{entry.ended_by_time} of {entry.runs}", measured=True),
+        number("memory (MB)", "peak_memory_mb", ",.0f", measured=True),
+    )
 
 
 class ExperimentJudge(Answer, kind="experiment-judge"):

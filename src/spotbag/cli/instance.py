@@ -9,9 +9,9 @@ import typer
 
 from ..core.errors import SpotbagError
 from ..core.text_tables import number, words
-from .answers import Answer, Part, Written, column, deliver_instance
+from .answers import Answer, Part, Written, column, deliver_instance, listing
 from .arguments import check_output, check_outputs, load_instance, refuse_two_from_standard_input, to_file
-from .console import print_rows, print_table, warn, wrote
+from .console import print_rows, warn, wrote
 from .instance_import import app as import_app
 from .instance_types import prices_command, types_command
 from .options import adder, argument, instance_argument, json_option, names_of, option, out_option, seconds_option
@@ -84,13 +84,13 @@ class ListedInstance(Part):
 class InstanceList(Answer, kind="instance-list"):
     """``spotbag instance list``."""
 
-    instances: tuple[ListedInstance, ...]
+    instances: tuple[ListedInstance, ...] = listing(*ListedInstance.columns())
     streams: tuple[str, ...]
     platforms: tuple[str, ...]
 
     def print_text(self) -> None:
         """Print a row for each instance, and the names of the rest."""
-        print_table(ListedInstance.as_table(self.instances))
+        super().print_text()
         print(f"Streams of jobs, for 'spotbag stream' and 'spotbag size': {', '.join(self.streams)}")
         print(f"Hybrid platforms, for 'spotbag platform': {', '.join(self.platforms)}")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ..core.text_tables import Column, Table, table_of, words
-from .answers import Answer, Part
+from ..core.text_tables import Column, Table, words
+from .answers import Answer, Part, listing
+from .console import print_table
 from .options import json_option
 
 if TYPE_CHECKING:
@@ -39,14 +40,15 @@ class DescribedPolicy(Part):
 class Policies(Answer, kind="policies"):
     """``spotbag policies``."""
 
-    policies: tuple[DescribedPolicy, ...]
+    policies: tuple[DescribedPolicy, ...] = listing(
+        words("command"), words("policy", "name"), words("what it does", DescribedPolicy.said)
+    )
 
-    def tables(self) -> Iterator[Table]:
-        """Yield the policies, and their rules, each once, with the policies that have it."""
-        said = words("what it does", DescribedPolicy.said)
-        yield table_of(self.policies, words("command"), words("policy", "name"), said)
+    def print_text(self) -> None:
+        """Print the policies, and their rules, each once, with the policies that have it."""
+        super().print_text()
         columns = [Column("command"), Column("rule"), Column("what it changes"), Column("of")]
-        yield Table(columns, list(_rules(self.policies)))
+        print_table(Table(columns, list(_rules(self.policies))))
 
 
 def policies_command(*, as_json: bool = json_option()) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 
 from ..core.errors import SpotbagError
-from ..core.text_tables import Table, words
+from ..core.text_tables import words
 from ..core.wording import near_names
-from .answers import KINDS, Answer, Part, answer_of, column
+from .answers import KINDS, Answer, Part, answer_of, column, listing
 from .options import argument, json_option, names_of
 
 EXAMPLE = "Example:  spotbag schema solve"
@@ -26,11 +25,7 @@ class ListedSchema(Part):
 class Schemas(Answer, kind="schemas"):
     """``spotbag schema`` without a kind."""
 
-    schemas: tuple[ListedSchema, ...]
-
-    def tables(self) -> Iterator[Table]:
-        """Yield a row for each kind."""
-        yield ListedSchema.as_table(self.schemas)
+    schemas: tuple[ListedSchema, ...] = listing(*ListedSchema.columns())
 
 
 def schema_command(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import typer
 
 from ..core.errors import input_error
 from ..core.text_files import write_text
-from ..core.text_tables import Table, number, table_of, words
+from ..core.text_tables import number, words
 from ..core.wording import counted
-from .answers import Answer, Part, Written
+from .answers import Answer, Part, Written, listing
 from .arguments import check_output
 from .console import NOT_CORRECT, print_rows, warn, wrote
 from .options import adder, argument, json_option, names_of, option
@@ -41,22 +40,18 @@ class SuiteShown(Answer, kind="suite-shown"):
     name: str
     sha256: str
     instances: dict[str, str]
-    days: tuple[SetOfDays, ...]
+    days: tuple[SetOfDays, ...] = listing(
+        words("days"),
+        words("seed", lambda entry: "held out" if entry.seed is None else str(entry.seed)),
+        number("of each", "n"),
+        number("instances and scenarios", "instances"),
+    )
 
-    def tables(self) -> Iterator[Table]:
-        """Yield the instances and the days."""
-        yield table_of(
-            list(self.instances.items()),
-            words("instance", lambda entry: entry[0]),
-            words("SHA-256", lambda entry: entry[1][:12]),
-        )
-        yield table_of(
-            self.days,
-            words("days"),
-            words("seed", lambda entry: "held out" if entry.seed is None else str(entry.seed)),
-            number("of each", "n"),
-            number("instances and scenarios", "instances"),
-        )
+    def print_text(self) -> None:
+        """Print the instances and the days."""
+        digests = words("SHA-256", lambda entry: entry[1][:12])
+        print_rows(self.instances.items(), words("instance", lambda entry: entry[0]), digests)
+        super().print_text()
 
 
 class SubmissionChecked(Answer, kind="submission-checked"):

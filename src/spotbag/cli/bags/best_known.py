@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
-from ...core.text_tables import Table, number, table_of, words
-from ..answers import Answer, Part
+from ...core.text_tables import number, words
+from ..answers import Answer, Part, listing
 from ..arguments import MethodOptions, check_output
 from ..console import NO_FEASIBLE_PLAN, busy, warn
 from ..options import Only, argument, given_options, json_option, option
@@ -43,22 +42,17 @@ class BestEntry(Part):
 class BestKnownValues(Answer, kind="best-known"):
     """``spotbag best-known``."""
 
-    entries: tuple[BestEntry, ...]
-
-    def tables(self) -> Iterator[Table]:
-        """Yield a row for each instance."""
-        yield table_of(
-            self.entries,
-            words("instance"),
-            number("value", form=".6f"),
-            number("bound", form=".6f"),
-            number("gap (%)", "gap", ".3f", 100),
-            words("status"),
-            number("cost ($)", "cost_usd", ".6f"),
-            number("makespan (s)", "makespan_s", ","),
-            words("plan by", "method"),
-            words("bound by", "bound_method"),
-        )
+    entries: tuple[BestEntry, ...] = listing(
+        words("instance"),
+        number("value", form=".6f"),
+        number("bound", form=".6f"),
+        number("gap (%)", "gap", ".3f", 100),
+        words("status"),
+        number("cost ($)", "cost_usd", ".6f"),
+        number("makespan (s)", "makespan_s", ","),
+        words("plan by", "method"),
+        words("bound by", "bound_method"),
+    )
 
 
 class BestKnownChange(Part):

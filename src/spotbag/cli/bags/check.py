@@ -12,7 +12,7 @@ from ...core.text_tables import Column, Table
 from ...core.wording import counted
 from ..answers import Answer
 from ..arguments import InstanceOptions, refuse_two_from_standard_input
-from ..console import LATE, NO_FEASIBLE_PLAN, print_table, seconds, warn
+from ..console import LATE, NO_FEASIBLE_PLAN, print_facts, print_table, seconds, warn
 from ..options import argument, instance_argument, json_option, late_option, state_option
 
 if TYPE_CHECKING:
@@ -114,16 +114,12 @@ def _print_report(problem: Instance, report: CheckReport, spent_usd: float | Non
     only_claims = {violation.rule for violation in found} <= CLAIMS
     verdict = f"feasible, but not what it claims ({broken})" if only_claims else f"not feasible, {broken}"
     print(f"{problem.name}: {verdict if found else report.status}")
-    if spent_usd is not None:
-        print(f"  spent      $ {spent_usd:.6f} before")
-    for name, text in () if report.late is None else late_lines(report.late):
-        print(f"  {name:<10} {text}")
-    print(f"  cost       $ {report.cost_usd:.6f}")
-    print(f"  makespan   {seconds(report.makespan_s)} s")
-    if problem.goal == "balanced":
-        print(f"  objective  {report.objective:.6f}")
-    for name, text in () if report.survival is None else checked_lines(report.survival, report.certificate):
-        print(f"  {name:<10} {text}")
+    facts = [] if spent_usd is None else [("spent", f"$ {spent_usd:.6f} before")]
+    facts += [] if report.late is None else late_lines(report.late)
+    facts += [("cost", f"$ {report.cost_usd:.6f}"), ("makespan", f"{seconds(report.makespan_s)} s")]
+    facts += [("objective", f"{report.objective:.6f}")] if problem.goal == "balanced" else []
+    facts += [] if report.survival is None else checked_lines(report.survival, report.certificate)
+    print_facts(facts, 10)
     if report.late is not None:
         print()
         print_table(late_table(report.late))

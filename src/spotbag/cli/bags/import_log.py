@@ -8,7 +8,7 @@ from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import listed
 from ..answers import Answer, Part
 from ..arguments import InstanceOptions, check_outputs, check_pictures, names_in, refuse_two_from_standard_input
-from ..console import beside_the_answer, busy, print_table, seconds, wrote
+from ..console import beside_the_answer, busy, print_facts, print_table, seconds, wrote
 from ..options import argument, instance_argument, json_option, option, state_option
 from .planning import schedule_by_instance
 
@@ -176,8 +176,7 @@ def _print_summary(name: str, execution: Execution) -> None:
     }
     if execution.late:
         counts["late"] = f"{len(execution.late)} ({listed(execution.late, 'task')})"
-    for what, text in counts.items():
-        print(f"  {what:<12} {text}")
+    print_facts(counts.items(), 12)
     print()
 
 

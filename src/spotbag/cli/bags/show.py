@@ -19,7 +19,7 @@ from ..arguments import (
     print_plan,
     refuse_two_from_standard_input,
 )
-from ..console import busy, print_rows, print_table, seconds, warn, wrote
+from ..console import busy, print_facts, print_rows, print_table, seconds, warn, wrote
 from ..options import INSTANCES, argument, json_option, option, plan_gantt_option, state_option
 from .planning import d_spot_text, schedule_or_none
 from .solve import print_rented
@@ -187,20 +187,21 @@ def _print_instance(instance: Instance, d_spot: int | None, memory: Range, cores
     if instance.description:
         print(indent(instance.description, "  "))
     by_paper = instance.d_spot_rule == "paper"
-    print(f"  deadline       {seconds(instance.deadline_s)} s")
-    print(f"  D_spot         {'-' if d_spot is None else d_spot_text(instance, d_spot, by_paper)}")
-    print(f"  boot overhead  {seconds(instance.boot_overhead_s)} s")
-    print(
-        f"  migration      {seconds(instance.migration_overhead_s)} s, allocation cycle {instance.allocation_cycle_s} s"
+    limits, migration_s = instance.limits, seconds(instance.migration_overhead_s)
+    facts = [
+        ("deadline", f"{seconds(instance.deadline_s)} s"),
+        ("D_spot", "-" if d_spot is None else d_spot_text(instance, d_spot, by_paper)),
+        ("boot overhead", f"{seconds(instance.boot_overhead_s)} s"),
+        ("migration", f"{migration_s} s, allocation cycle {instance.allocation_cycle_s} s"),
+        ("goal", goal_text(instance)),
+        ("VMs at most", f"spot {_limit(limits.max_spot)}, on-demand {_limit(limits.max_on_demand)} in all"),
+        *([("quotas", "; ".join(map(str, limits.quotas)))] if limits.quotas else []),
+        ("task memory", f"{memory.min:g} / {memory.mean:.2f} / {memory.max:g} MB (least / mean / most)"),
+    ]
+    facts += [("task cores", f"{cores.min:g} / {cores.mean:.2f} / {cores.max:g} (least / mean / most)")] * (
+        cores.max > 1
     )
-    print(f"  goal           {goal_text(instance)}")
-    limits = instance.limits
-    print(f"  VMs at most    spot {_limit(limits.max_spot)}, on-demand {_limit(limits.max_on_demand)} in all")
-    if limits.quotas:
-        print(f"  quotas         {'; '.join(map(str, limits.quotas))}")
-    print(f"  task memory    {memory.min:g} / {memory.mean:.2f} / {memory.max:g} MB (least / mean / most)")
-    if cores.max > 1:
-        print(f"  task cores     {cores.min:g} / {cores.mean:.2f} / {cores.max:g} (least / mean / most)")
+    print_facts(facts, 14)
     print()
 
 
@@ -252,12 +253,15 @@ def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool
 
     method = f" by {printable_line(document.method)}" if document.method else ""
     print(f"plan{method} for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
-    print(f"  cost       $ {schedule.cost_usd:.6f}")
-    print(f"  makespan   {seconds(schedule.makespan_s)} s (deadline {seconds(schedule.instance.deadline_s)} s)")
-    print(f"  objective  {schedule.objective:.6f}")
+    deadline = f"(deadline {seconds(schedule.instance.deadline_s)} s)"
+    facts = [("cost", f"$ {schedule.cost_usd:.6f}"), ("makespan", f"{seconds(schedule.makespan_s)} s {deadline}")]
     said = survival_lines(document.survival) if document.survival else []
-    for name, text in said + (late_lines(document.late) if document.late else []):
-        print(f"  {name:<10} {text} (as the plan says)")
+    said += late_lines(document.late) if document.late else []
+    facts += [
+        ("objective", f"{schedule.objective:.6f}"),
+        *((name, f"{text} (as the plan says)") for name, text in said),
+    ]
+    print_facts(facts, 10)
     print()
     print_rented(schedule)
 
@@ -267,10 +271,9 @@ def _show_document(document: ScheduleDocument, as_json: bool) -> None:
         print_object(document.model_dump(mode="json", exclude_none=True))
         return
     print(f"plan for {document.instance}: {len(document.tasks):,} tasks on {len(document.vms)} VMs")
-    claims = {"cost_usd": document.cost_usd, "makespan_s": document.makespan_s, "objective": document.objective}
-    for name, value in claims.items():
-        if value is not None:
-            print(f"  {name:<11}{value:g} (as the file says; --instance INSTANCE derives it)")
+    claims = {name: getattr(document, name) for name in ("cost_usd", "makespan_s", "objective")}
+    hint = "(as the file says; --instance INSTANCE derives it)"
+    print_facts(((name, f"{value:g} {hint}") for name, value in claims.items() if value is not None), 10)
     print()
     ends: dict[str, list[int]] = {vm.id: [] for vm in document.vms}
     for placed in document.tasks:

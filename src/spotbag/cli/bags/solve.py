@@ -31,6 +31,7 @@ from ..console import (
     beside_the_answer,
     busy,
     counting,
+    print_facts,
     print_rows,
     print_table,
     seconds,
@@ -400,8 +401,7 @@ def print_result(result: Result, given: Instance) -> None:
         ("time", f"{result.runtime_s:.3f} s" + ("" if work is None else f" for {work:,.0f} iterations")),
     ]
     print(f"{instance.name}: {counted(instance.n_tasks, 'task')} on {counted(len(schedule.vm_ids), 'VM')}")
-    for name, text in lines:
-        print(f"  {name:<12} {text}")
+    print_facts(lines, 12)
     print()
     if result.late is not None:
         print_table(late_table(result.late))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from ...core.errors import InputError, Issue
 from ...core.limits import stopped
 from ...core.processes import interruptible
-from ...core.text_tables import Table, number, words
+from ...core.text_tables import number, words
 from ...core.wording import near_names
-from ..answers import Answer, Part, column
+from ..answers import Answer, Part, column, listing
 from ..console import counting
 from ..options import argument, json_option, names_of
 
@@ -30,13 +30,9 @@ class WarmUpStep(Part):
 class WarmUp(Answer, kind="warm-up"):
     """``spotbag warm-up``; ``kept`` says whether other processes find what is compiled."""
 
-    steps: tuple[WarmUpStep, ...]
+    steps: tuple[WarmUpStep, ...] = listing(*WarmUpStep.columns())
     took_s: float
     kept: bool
-
-    def tables(self) -> Iterator[Table]:
-        """Yield a row for each part."""
-        yield WarmUpStep.as_table(self.steps)
 
 
 def warm_up_command(

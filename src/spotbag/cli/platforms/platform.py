@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -13,9 +13,9 @@ import typer
 from ...core.errors import SpotbagError, show_value
 from ...core.processes import interruptible
 from ...core.text_files import source_name
-from ...core.text_tables import Table, number, words
+from ...core.text_tables import number, words
 from ...core.wording import counted, near_names
-from ..answers import ABSENT, Answer, Mean, Part, beside, column
+from ..answers import ABSENT, Answer, Mean, Part, beside, column, listing
 from ..arguments import check_output, names_in, some
 from ..arrivals import OF_PLATFORMS, PlatformFileOptions, deliver_jobs
 from ..console import BAD_INPUT, counting, print_rows, seconds, warn, wrote
@@ -99,11 +99,7 @@ class ListedPlatform(Part):
 class PlatformList(Answer, kind="platform-list"):
     """``spotbag platform --list``."""
 
-    platforms: tuple[ListedPlatform, ...]
-
-    def tables(self) -> Iterator[Table]:
-        """Yield a row for each platform of the library."""
-        yield ListedPlatform.as_table(self.platforms)
+    platforms: tuple[ListedPlatform, ...] = listing(*ListedPlatform.columns())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,9 +12,9 @@ import typer
 
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
-from ...core.text_tables import Shown, Table, number, words
+from ...core.text_tables import Shown, number, words
 from ...core.wording import counted, listed
-from ..answers import Answer, Mean, Part, beside, column
+from ..answers import Answer, Mean, Part, beside, column, listing
 from ..arguments import check_output, names_in, parse_options, some
 from ..arrivals import OF_STREAMS, StreamFileOptions, deliver_jobs
 from ..console import beside_the_answer, print_rows, seconds, warn, wrote
@@ -101,11 +101,7 @@ class ListedStream(Part):
 class StreamList(Answer, kind="stream-list"):
     """``spotbag stream --list``."""
 
-    streams: tuple[ListedStream, ...]
-
-    def tables(self) -> Iterator[Table]:
-        """Yield a row for each stream of the library."""
-        yield ListedStream.as_table(self.streams)
+    streams: tuple[ListedStream, ...] = listing(*ListedStream.columns())
 
 
 @dataclass(frozen=True, kw_only=True)
