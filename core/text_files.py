@@ -8,6 +8,7 @@ import os
 import sys
 import tomllib
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -57,7 +58,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     if isinstance(path, ReadFile):
         return path.text
     source = source_name(path)
-    try:
+    with readable(source):
         if os.fspath(path) == STANDARD_INPUT:
             if sys.stdin is None:
                 raise ValueError("standard input is closed")
@@ -65,14 +66,6 @@ def read_text(path: str | os.PathLike[str]) -> str:
         else:
             with open(path, "rb") as file:
                 data = _read_bytes(file, source)
-    except FileNotFoundError:
-        raise input_error(source, "no such file") from None
-    except IsADirectoryError:
-        raise input_error(source, "is a folder, not a file") from None
-    except PermissionError:
-        raise input_error(source, "cannot be read: permission denied") from None
-    except (OSError, ValueError) as error:
-        raise input_error(source, f"cannot be read: {_reason(error)}") from None
     if len(data) > MAX_FILE_BYTES:
         raise input_error(source, f"is larger than {MAX_FILE_BYTES // 10**6} MB")
     # Every reader would say something else of an empty file, so it is refused here.
@@ -82,6 +75,21 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise input_error(source, f"is not UTF-8 text (byte {error.start})") from None
+
+
+@contextlib.contextmanager
+def readable(source: str) -> Iterator[None]:
+    """Turn the errors of reading a file into bad input, in the words that all readers have for it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise input_error(source, "no such file") from None
+    except IsADirectoryError:
+        raise input_error(source, "is a folder, not a file") from None
+    except PermissionError:
+        raise input_error(source, "cannot be read: permission denied") from None
+    except (OSError, ValueError) as error:
+        raise input_error(source, f"cannot be read: {_reason(error)}") from None
 
 
 def _read_bytes(file: BinaryIO, source: str) -> bytes:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -76,15 +76,10 @@ class AvailabilityScenario:
     vms_per_one: VmsPerOne = "all"
     cloud: CloudName | None = None
 
-    @property
-    def fixed(self) -> bool:
-        """Days begin at different entries."""
-        return False
-
-    @property
-    def law(self) -> None:
-        """Nothing: the probability law of a trace is unknown."""
-        return
+    fixed: ClassVar[bool] = False
+    """False: days begin at different entries."""
+    law: ClassVar[None] = None
+    """None: the probability law of a trace is unknown."""
 
     @property
     def counts(self) -> bool:

@@ -123,32 +123,30 @@ def read_hads_files(
 def _vm_types(environment: _HadsEnvironment, source: str, warnings: list[str]) -> list[dict[str, Any]]:
     vm_types = []
     issues = []
+
+    def is_on(name: str, field: str, switch: str) -> bool:
+        said = switch.strip().lower()
+        if said not in ("yes", "no"):
+            issues.append(Issue(f"instances.{name}", "must be yes or no", f"restrictions.{field}", said))
+        return said == "yes"
+
     for name, entry in environment.instances.items():
         offers = {}
         for market, theirs in (("spot", "preemptible"), ("on-demand", "on_demand")):
-            switch = getattr(entry.restrictions.markets, theirs).strip().lower()
-            if switch not in ("yes", "no"):
-                issues.append(Issue(f"instances.{name}", "must be yes or no", f"restrictions.markets.{theirs}", switch))
+            on = is_on(name, f"markets.{theirs}", getattr(entry.restrictions.markets, theirs))
             limit = getattr(entry.restrictions.limits, theirs)
             # Those files list every type for both markets, and switch markets off by one or the other.
-            if switch == "yes" and limit != 0:
+            if on and limit != 0:
                 offers[market] = {"price_usd_per_hour": getattr(entry.prices, theirs), "limit": limit}
         if not offers:
             warnings.append(f"{name}: no market offers it (limits of 0 or markets 'no'); left out")
             continue
-        vm_type: dict[str, Any] = {
-            "name": name,
-            "vcpus": entry.vcpu,
-            "memory_mb": entry.memory * MB_PER_GB,
-            "offers": offers,
-        }
+        memory_mb = entry.memory * MB_PER_GB
+        vm_type: dict[str, Any] = {"name": name, "vcpus": entry.vcpu, "memory_mb": memory_mb, "offers": offers}
         if entry.gflops != 0:
             vm_type["gflops"] = entry.gflops
         burstable = entry.restrictions.burstable
-        switch = burstable.burstable.strip().lower()
-        if switch not in ("yes", "no"):
-            issues.append(Issue(f"instances.{name}", "must be yes or no", "restrictions.burstable.burstable", switch))
-        if switch == "yes":
+        if is_on(name, "burstable.burstable", burstable.burstable):
             vm_type["burstable"] = {
                 "baseline_fraction": burstable.baseline / 100,
                 "credits_per_hour": burstable.cpu_credit_rate,

@@ -20,7 +20,7 @@ from typing import IO, Any, TypeAlias
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.limits import checkpoint
 from ...core.quantities import KB_PER_MB, MAX_SECONDS, NO_NUMBER, as_written, number_of
-from ...core.text_files import STANDARD_INPUT, ReadFile, source_name
+from ...core.text_files import STANDARD_INPUT, ReadFile, readable, source_name
 from ...core.wording import counted
 from ..arrivals import Arrival
 from ..entries import MAX_TASKS
@@ -134,18 +134,11 @@ def arrivals_of_log(
 @contextmanager
 def _lines(path: str | os.PathLike[str], source: str) -> Iterator[IO[str]]:
     """Open a log of any length; logs are ASCII, but for comments in the letters of their places."""
-    try:
-        if isinstance(path, ReadFile) or os.fspath(path) == STANDARD_INPUT:
-            yield io.StringIO(path.text, newline=None) if isinstance(path, ReadFile) else sys.stdin
-            return
-        with open(path, encoding="utf-8", errors="replace") as file:
-            yield file
-    except FileNotFoundError:
-        raise input_error(source, "no such file") from None
-    except IsADirectoryError:
-        raise input_error(source, "is a folder, not a file") from None
-    except OSError as error:
-        raise input_error(source, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    if isinstance(path, ReadFile) or os.fspath(path) == STANDARD_INPUT:
+        yield io.StringIO(path.text, newline=None) if isinstance(path, ReadFile) else sys.stdin
+        return
+    with readable(source), open(path, encoding="utf-8", errors="replace") as file:
+        yield file
 
 
 def _numbers(*, whole: bool = False, most: float = math.inf) -> CellValues:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -60,10 +60,8 @@ class BathtubScenario(Record):
     late_scale_s: Scale = 2880.0
     end_age_s: Annotated[float, Field(ge=0, le=1e9)] = 86_400.0
 
-    @property
-    def fixed(self) -> bool:
-        """No two days are the same."""
-        return False
+    fixed: ClassVar[bool] = False
+    """False: no two days are the same."""
 
     @property
     def law(self) -> Mapping[str, float | None]:

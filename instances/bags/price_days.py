@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -49,16 +49,13 @@ class PriceScenario:
     prices: Mapping[str, tuple[IntArray, FloatArray]]
     start_s: int | None = None
     cloud: CloudName | None = None
+    law: ClassVar[None] = None
+    """None: the probability law of a history is unknown."""
 
     @property
     def fixed(self) -> bool:
         """True if all days are equal: the history is replayed from a given time."""
         return self.start_s is not None
-
-    @property
-    def law(self) -> None:
-        """Nothing: the probability law of a history is unknown."""
-        return
 
     def notes(self, instance: Instance) -> list[str]:
         """Say which types of the instance keep their prices, and of which types of the history it has no spot VMs."""

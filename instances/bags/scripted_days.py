@@ -6,7 +6,7 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from ...core.errors import InputError, Issue
 from .timeline import Timeline, TimelineEvent
@@ -78,21 +78,15 @@ class ScriptedScenario:
     timeline: Timeline
     source: str = "timeline"
     cloud: CloudName | None = None
+    fixed: ClassVar[bool] = True
+    """True: every day is the same."""
+    law: ClassVar[None] = None
+    """None: a single given day follows no probability law."""
 
     @property
     def name(self) -> str:
         """Name of the day."""
         return self.timeline.name
-
-    @property
-    def fixed(self) -> bool:
-        """Every day is the same."""
-        return True
-
-    @property
-    def law(self) -> None:
-        """Nothing: a single given day follows no probability law."""
-        return
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:
         """Return the day.

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from ..core.errors import SpotbagError
-from ..core.text_tables import Shown, number
+from ..core.text_tables import Column, Shown, Table, number, table_of
 from .answers import Part
 from .arguments import check_outputs, check_pictures
-from .console import busy, counting, terminal_width, warn
+from .console import busy, counting, print_table, terminal_width, warn
 from .options import json_option, option
 
 if TYPE_CHECKING:
@@ -209,13 +209,20 @@ def replay_counted(message: str, wanted: int, replay: Callable[..., Done], noun:
     return runs
 
 
-def worst_of_each(outcomes: Sequence[Sequence[Out]], rows_of: Callable[[Out], Sequence[Any]]) -> list[Any]:
-    """Return the rows of the outcomes of a single run, with None between those of different policies."""
-    rows: list[Any] = []
-    for [outcome] in outcomes:
-        found = rows_of(outcome)
-        rows += [None, *found] if rows and found else found
-    return rows
+def print_of_each(
+    runs: Runs[Any], found_in: Callable[[Any], tuple[Sequence[Any], str]], *columns: Shown, tight: bool = False
+) -> None:
+    """Print a table of what is found in the outcomes of a single run, policy by policy, then the notes on it."""
+    rows: list[Sequence[str]] = []
+    notes = []
+    for [outcome] in runs.outcomes:
+        found, note = found_in(outcome)
+        rows += [()] * bool(rows and found) + [(outcome.policy, *cells) for cells in table_of(found, *columns).rows]
+        notes.append(note)
+    if rows:
+        print_table(Table([Column("policy"), *(shown.column for shown in columns)], rows), tight)
+    for note in filter(None, notes):
+        print(note)
 
 
 def by_policy(

@@ -28,11 +28,11 @@ from ..runs import (
     mean,
     policies_option,
     print_heading,
+    print_of_each,
     print_stories,
     replay_counted,
     runs_option,
     stories_of,
-    worst_of_each,
 )
 
 if TYPE_CHECKING:
@@ -385,48 +385,41 @@ def _print_resources(with_jobs: Platform, runs: PlatformRuns) -> None:
     """Print the jobs, work and cost of each resource in a single run."""
     from ...replay.platforms.outcome import resource_use
 
-    print_rows(
-        worst_of_each(
-            runs.outcomes, lambda outcome: [(outcome.policy, use) for use in resource_use(with_jobs, outcome)]
-        ),
-        words("policy", lambda row: row[0]),
-        words("resource", lambda row: row[1].resource),
-        number("jobs", lambda row: row[1].jobs, ","),
-        number("late", lambda row: row[1].late_jobs, ","),
-        number("work (processor-minutes)", lambda row: row[1].work_processor_minutes, ","),
-        number("used", lambda row: None if row[1].use is None else f"{100 * row[1].use:.0f} %"),
-        number("cost", lambda row: row[1].cost, ",.0f"),
+    print_of_each(
+        runs,
+        lambda outcome: (resource_use(with_jobs, outcome), ""),
+        words("resource"),
+        number("jobs", form=","),
+        number("late", "late_jobs", ","),
+        number("work (processor-minutes)", "work_processor_minutes", ","),
+        number("used", lambda use: None if use.use is None else f"{100 * use.use:.0f} %"),
+        number("cost", form=",.0f"),
     )
 
 
 def _print_missed(runs: PlatformRuns) -> None:
     """Print the jobs of a single run that are late or over budget, the worst of each policy first."""
-    more: list[str] = []
 
-    def missed(outcome: PlatformOutcome) -> list[tuple[str, JobResult]]:
+    def missed(outcome: PlatformOutcome) -> tuple[list[JobResult], str]:
         found = [job for job in outcome.jobs if job.delay_s or job.overspend]
         found.sort(key=lambda job: (-job.delay_s, -job.overspend))
-        if len(found) > _MOST_MISSED:
-            more.append(f"... and {len(found) - _MOST_MISSED:,} more of {outcome.policy} (in --json)")
-        return [(outcome.policy, job) for job in found[:_MOST_MISSED]]
+        more = len(found) - _MOST_MISSED
+        return found[:_MOST_MISSED], f"... and {more:,} more of {outcome.policy} (in --json)" if more > 0 else ""
 
-    if rows := worst_of_each(runs.outcomes, missed):
-        print_rows(
-            rows,
-            words("policy", lambda row: row[0]),
-            words("late, or\nover budget", lambda row: row[1].id),
-            words("on", lambda row: row[1].resource),
-            number("arrival\n(s)", lambda row: seconds(row[1].arrival_s)),
-            number("start\n(s)", lambda row: seconds(row[1].start_s)),
-            number("end\n(s)", lambda row: seconds(row[1].end_s)),
-            number("deadline\n(s)", lambda row: seconds(row[1].deadline_s)),
-            number("late by\n(s)", lambda row: seconds(row[1].delay_s) if row[1].delay_s else None),
-            number("cost", lambda row: row[1].cost, ",.0f"),
-            number("budget", lambda row: row[1].budget, ",.0f"),
-            tight=True,
-        )
-    for line in more:
-        print(line)
+    print_of_each(
+        runs,
+        missed,
+        words("late, or\nover budget", "id"),
+        words("on", "resource"),
+        number("arrival\n(s)", lambda job: seconds(job.arrival_s)),
+        number("start\n(s)", lambda job: seconds(job.start_s)),
+        number("end\n(s)", lambda job: seconds(job.end_s)),
+        number("deadline\n(s)", lambda job: seconds(job.deadline_s)),
+        number("late by\n(s)", lambda job: seconds(job.delay_s) if job.delay_s else None),
+        number("cost", form=",.0f"),
+        number("budget", form=",.0f"),
+        tight=True,
+    )
 
 
 def _bound_estimates(bounds: Sequence[RunBounds]) -> dict[str, Estimate]:

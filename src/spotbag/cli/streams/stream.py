@@ -29,11 +29,11 @@ from ..runs import (
     mean_cell,
     policies_option,
     print_heading,
+    print_of_each,
     print_stories,
     replay_counted,
     runs_option,
     stories_of,
-    worst_of_each,
 )
 
 if TYPE_CHECKING:
@@ -322,34 +322,31 @@ def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
 
 def _print_jobs(runs: StreamRuns) -> None:
     """Print the jobs of a single run; of many jobs the late ones, the worst of each policy first."""
-    more: list[str] = []
 
-    def shown(outcome: StreamOutcome) -> list[tuple[str, JobProgress]]:
-        jobs = list(outcome.jobs)
-        if len(jobs) > _MOST_JOBS:
-            missed = [job for job in jobs if job.late_tasks or job.finished < job.n_tasks]
-            more.append(f"{outcome.policy}: {len(missed):,} of {counted(len(jobs), 'job')} not in time")
-            jobs = sorted(missed, key=lambda job: (job.finished - job.n_tasks, -job.late_s))[:_MOST_JOBS]
-            more[-1] += f", of which the worst {len(jobs)} are listed" if len(missed) > len(jobs) else ""
-        return [(outcome.policy, job) for job in jobs]
+    def shown(outcome: StreamOutcome) -> tuple[Sequence[JobProgress], str]:
+        jobs = outcome.jobs
+        if len(jobs) <= _MOST_JOBS:
+            return jobs, ""
+        missed = [job for job in jobs if job.late_tasks or job.finished < job.n_tasks]
+        missed.sort(key=lambda job: (job.finished - job.n_tasks, -job.late_s))
+        some = f", of which the worst {_MOST_JOBS} are listed" if len(missed) > _MOST_JOBS else ""
+        count = f"{len(missed):,} of {counted(len(jobs), 'job')} not in time"
+        return missed[:_MOST_JOBS], f"{outcome.policy}: {count}{some} (all jobs: --json)"
 
     def end(job: JobProgress) -> str:
         left = job.n_tasks - job.finished
         return f"never: {left:,}" if left else seconds(float(job.last_finish_s))
 
-    if rows := worst_of_each(runs.outcomes, shown):
-        print_rows(
-            rows,
-            words("policy", lambda row: row[0]),
-            words("job", lambda row: row[1].id),
-            number("tasks", lambda row: row[1].n_tasks, ","),
-            number("late", lambda row: row[1].late_tasks, ","),
-            number("late time (s)", lambda row: seconds(float(row[1].late_s))),
-            number("last end (s)", lambda row: end(row[1])),
-            number("deadline (s)", lambda row: seconds(row[1].deadline_s)),
-        )
-    for line in more:
-        print(f"{line} (all jobs: --json)")
+    print_of_each(
+        runs,
+        shown,
+        words("job", "id"),
+        number("tasks", "n_tasks", ","),
+        number("late", "late_tasks", ","),
+        number("late time (s)", lambda job: seconds(float(job.late_s))),
+        number("last end (s)", end),
+        number("deadline (s)", lambda job: seconds(job.deadline_s)),
+    )
 
 
 def _answer(
