@@ -69,12 +69,16 @@ def load(kind: type[Kind], name: str) -> Kind:
     InputError
         If there is none of that name; close names are suggested.
     """
-    format_name = kind.FORMAT.split("/")[0]
-    names = _NAMES[format_name]()
+    format_name, names = kind.FORMAT.split("/")[0], names_of(kind)
     if name not in names:
         raise input_error(name, _who_takes(name) or _unknown(format_name, name, names))
     entry = library_data().joinpath(_FOLDERS[format_name], *PurePosixPath(name + _SUFFIX).parts)
     return kind.parse(entry.read_text(encoding="utf-8"), name)
+
+
+def names_of(kind: type[WholeDocument]) -> list[str]:
+    """Names that the library has of a kind: instances, streams or platforms."""
+    return _NAMES[kind.FORMAT.split("/")[0]]()
 
 
 def _who_takes(name: str) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -12,18 +13,19 @@ from ..core.errors import SpotbagError
 from ..core.text_files import read_text, source_name
 from ..core.wording import counted
 from .answers import deliver
-from .arguments import CsvOptions, is_path, load_platform, load_stream, names_in
+from .arguments import CsvOptions, is_path, load_platform, names_in
 from .console import warn
 from .options import Only, amount_option, duration_option, given_options, option, seconds_option
 
 if TYPE_CHECKING:
+    from ..core.records import WholeDocument
     from ..instances.arrivals import Arrival, Deadlines
     from ..instances.bags.job_logs import JobFilter
     from ..instances.platforms.platform import Platform
     from ..instances.streams.stream import Stream
     from ..instances.table_columns import MultiCore
 
-Made = TypeVar("Made")
+Made = TypeVar("Made", bound="WholeDocument")
 
 _LONGEST_NAME = 170
 _OF_TABLES = {"column", "ignore_column", "only"}
@@ -58,7 +60,7 @@ class JobOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArrivalOptions(JobOptions, CsvOptions):
+class ArrivalOptions(JobOptions, CsvOptions, ABC):
     """Reading of a file of jobs that arrive; commands have them by types that inherit these (see `spread`)."""
 
     deadline: float | None = duration_option("Of jobs whose file has none: a time after their arrival.")
@@ -88,23 +90,22 @@ class ArrivalOptions(JobOptions, CsvOptions):
         warn(said)
         return found, Deadlines(self.deadline, self.stretch)
 
-    def read(
-        self,
-        argument: str,
-        names: Sequence[str],
-        parse: Callable[[str, str], Made],
-        of_library: Callable[[str], Made],
-        make: Callable[[str, str], Made],
-    ) -> Made:
+    @abstractmethod
+    def make(self, text: str, source: str) -> Any:
+        """Make a document of a file of jobs."""
+
+    def read(self, kind: type[Made], argument: str) -> Made:
         """Read a document or a file of jobs, which is made into one, by path or ``-``; or load it from the library."""
+        from ..instances.library import load, names_of
         from ..instances.table_formats import kind_of_file
 
-        text = read_text(argument) if is_path(argument, names) else None
+        text = read_text(argument) if is_path(argument, names_of(kind)) else None
         if text is not None and kind_of_file(text) in ("table", "swf", "gwf"):
-            return make(text, source_name(argument))
+            made: Made = self.make(text, source_name(argument))
+            return made
         if given := given_options(self):
             warn([f"{argument} is no file of arrivals: {', '.join(given.values())} changed nothing"])
-        return of_library(argument) if text is None else parse(text, source_name(argument))
+        return load(kind, argument) if text is None else kind.parse(text, source_name(argument))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +118,9 @@ class StreamFileOptions(ArrivalOptions):
 
     def load(self, argument: str) -> Stream:
         """Load a stream by path, ``-`` or library name, or make it of a file of jobs."""
-        from ..instances.library import stream_names
         from ..instances.streams.stream import Stream
 
-        return self.read(argument, stream_names(), Stream.parse, load_stream, self.make)
+        return self.read(Stream, argument)
 
     def make(self, text: str, source: str) -> Stream:
         """Make a stream of a file of jobs."""
@@ -172,10 +172,9 @@ class PlatformFileOptions(ArrivalOptions):
 
     def load(self, argument: str) -> Platform:
         """Load a platform by path, ``-`` or library name, or make it of a file of jobs."""
-        from ..instances.library import platform_names
         from ..instances.platforms.platform import Platform
 
-        return self.read(argument, platform_names(), Platform.parse, load_platform, self.make)
+        return self.read(Platform, argument)
 
     def make(self, text: str, source: str) -> Platform:
         """Make a platform of a file of jobs."""

@@ -13,9 +13,9 @@ import typer
 from ..core.errors import InputError, Issue
 from ..core.processes import interruptible, usable_cores
 from ..core.text_files import read_text, write_text
-from ..core.text_tables import Shown, number, table_of, words
+from ..core.text_tables import Shown, number, words
 from .answers import Answer, Part, column, listing
-from .console import INTERRUPTED, counting, print_rows, print_table, warn, wrote
+from .console import INTERRUPTED, counting, print_rows, warn, wrote
 from .options import adder, argument, json_option, names_of, option
 from .runs import WorkerOptions
 
@@ -338,7 +338,8 @@ def _print_differences(found: Differences) -> None:
     if found.methods:
         _print_methods(found.methods)
     if found.changes:
-        table = table_of(
+        print(f"Runs that changed most, of {len(found.changes):,}:")
+        print_rows(
             found.changes[:_MOST_CHANGES],
             words("instance"),
             words("method"),
@@ -348,10 +349,9 @@ def _print_differences(found: Differences) -> None:
             number("change (%)", "percent", "+.3f"),
             words("ended by time", lambda entry: "yes" if entry.ended_by_time else "no"),
         )
-        print(f"Runs that changed most, of {len(found.changes):,}:")
-        print_table(table)
     if found.policies:
-        table = table_of(
+        print("Policies: change of the cost of a day, on the same days; below 0 is better")
+        print_rows(
             found.policies,
             words("replayed"),
             words("policy"),
@@ -360,15 +360,14 @@ def _print_differences(found: Differences) -> None:
             number("change ($)", lambda entry: _shown(entry.cost_usd, 6)),
             number("days too late", lambda entry: f"{entry.late_before:,} > {entry.late_after:,}"),
         )
-        print("Policies: change of the cost of a day, on the same days; below 0 is better")
-        print_table(table)
 
 
 def _print_methods(methods: Sequence[MethodChange]) -> None:
     def change(entry: MethodChange) -> str:
         return ", ".join(f"{each.runs} {each.before} > {each.after}" for each in entry.statuses)
 
-    table = table_of(
+    print("Methods: change in percent, over instances; objective below 0 and bound above 0 are better")
+    print_rows(
         methods,
         words("method"),
         number("runs", form=","),
@@ -381,8 +380,6 @@ def _print_methods(methods: Sequence[MethodChange]) -> None:
         number("time (%)", lambda entry: _shown(entry.time_percent, 1), measured=True),
         words("statuses that changed", change),
     )
-    print("Methods: change in percent, over instances; objective below 0 and bound above 0 are better")
-    print_table(table)
     if any(entry.ended_by_time for entry in methods):
         print("Runs that time has ended, before or after, may differ though nothing else has changed.")
 

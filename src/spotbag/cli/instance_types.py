@@ -10,10 +10,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..core.errors import SpotbagError
-from ..core.text_tables import Shown, number, table_of, words
+from ..core.text_tables import Shown, number, words
 from .answers import ABSENT, Answer, Part, deliver
 from .arguments import check_output, names_in, to_file
-from .console import print_table, warn
+from .console import warn
 from .options import duration_option, json_option, option
 
 if TYPE_CHECKING:
@@ -110,7 +110,9 @@ def _print_types(rows: Sequence[CataloguedType], regions: Sequence[str]) -> None
     if not rows:
         print("no VM type of the catalogue fits")
         return
-    table = table_of(
+    if len(regions) == 1:
+        print(f"region {regions[0]}")
+    print_rows(
         rows,
         words("type", "name"),
         words("region") if len(regions) > 1 else None,
@@ -121,9 +123,6 @@ def _print_types(rows: Sequence[CataloguedType], regions: Sequence[str]) -> None
         *prices("on demand\n($/h)", "on-demand"),
         *prices("spot\n($/h)", "spot"),
     )
-    if len(regions) == 1:
-        print(f"region {regions[0]}")
-    print_table(table)
     if any("spot" not in row.prices for row in rows):
         print("-: no dated price at hand; 'spotbag instance prices' takes them from the files of the AWS command line")
 

@@ -20,7 +20,17 @@ from ...core.text_tables import number, table_of, words
 from ...core.wording import counted
 from ..answers import Answer
 from ..arguments import InstanceOptions, MethodOptions, check_output
-from ..console import NO_FEASIBLE_PLAN, counting, least_width, print_table, seconds, terminal_width, warn, wrote
+from ..console import (
+    NO_FEASIBLE_PLAN,
+    counting,
+    least_width,
+    print_rows,
+    print_table,
+    seconds,
+    terminal_width,
+    warn,
+    wrote,
+)
 from ..options import INSTANCES, Only, argument, json_option, option
 from ..runs import WorkerOptions
 from .planning import VERDICTS
@@ -366,7 +376,8 @@ def _note(summary: Summary) -> str:
 
 
 def _print_totals(totals: Sequence[MethodTotal]) -> None:
-    table = table_of(
+    print("All instances; gaps to the optimum, or to the bound where no optimum is proved, over the instances solved:")
+    print_rows(
         totals,
         words("method"),
         number("solved", lambda total: f"{total.solved} of {total.instances}"),
@@ -375,8 +386,6 @@ def _print_totals(totals: Sequence[MethodTotal]) -> None:
         number(f"worst gap\n{_PERCENT}", "gap_worst", ",.3f", 100),
         number("total time (s)", "runtime_s", ",.2f", measured=True),
     )
-    print("All instances; gaps to the optimum, or to the bound where no optimum is proved, over the instances solved:")
-    print_table(table)
 
 
 def _number(value: float | None, digits: int, times: float = 1) -> str:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from ...core.processes import interruptible
-from ...core.text_tables import number, table_of, words
+from ...core.text_tables import number, words
 from ...core.wording import counted
 from ..answers import Answer, Part
 from ..arguments import load_stream
-from ..console import NO_FEASIBLE_PLAN, print_rows, print_table, seconds, warn
+from ..console import NO_FEASIBLE_PLAN, print_rows, seconds, warn
 from ..options import STREAMS, argument, json_option, option, seconds_option
 
 if TYPE_CHECKING:
@@ -214,7 +214,8 @@ def _print_totals(rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
         return lambda row: sum(map(of, row[1])) if row[1] or row is whole else None
 
     whole = ("all" if len(able) == len(rows) else "all that can", able)
-    table = table_of(
+    print()
+    print_rows(
         [*jobs, None, whole],
         words("job", lambda row: row[0]),
         number(
@@ -224,8 +225,6 @@ def _print_totals(rows: Sequence[tuple[Job, SizingProblem, Sizing]]) -> None:
         number("cost ($)", total(attrgetter("cost_usd")), ".4f"),
         number("started only ($)", total(attrgetter("started_cost_usd")), ".4f"),
     )
-    print()
-    print_table(table)
 
 
 def _sized(job: Job, problem: SizingProblem, sizing: Sizing) -> SizedJob:
