@@ -13,7 +13,7 @@ from ..core.errors import SpotbagError
 from ..core.text_tables import Shown, number, words
 from .answers import ABSENT, Answer, Part, deliver
 from .arguments import check_output, names_in, to_file
-from .console import warn
+from .console import print_rows, warn
 from .options import duration_option, json_option, option
 
 if TYPE_CHECKING:
