@@ -16,7 +16,7 @@ import typer
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
 from ...core.text_files import write_text
-from ...core.text_tables import number, table_of, words
+from ...core.text_tables import Column, Table, number, words
 from ...core.wording import counted
 from ..answers import Answer
 from ..arguments import InstanceOptions, MethodOptions, check_output
@@ -262,25 +262,14 @@ def _print_tables(problems: Mapping[str, Instance], found: Compare) -> None:
     notes = {text: place for place, text in enumerate(texts, start=1)}
     several = max((entry.runs for entry in summaries), default=1) > 1
     wanted = {_QUANTITIES[instance.goal] for instance in problems.values()}
-    rows: list[Any] = []
+    rows: list[Mapping[str, str]] = []
     for reference in found.references:
         label, goal = reference.instance, problems[reference.instance].goal
-        lines = (_Line(goal, name, value, source) for name, value, source in _reference_lines(reference, goal))
         mine = (entry for entry in summaries if entry.instance == label)
-        rows += [None, _Line(goal, label), *(_Line(goal, summary=entry) for entry in mine), *lines]
-    table = table_of(
-        rows[1:],
-        words("", _Line.head),
-        number("objective", lambda line: line.cell("objective", "objective_mean", 6)),
-        number("worst seed", lambda line: line.worst()) if several else None,
-        number("cost ($)", lambda line: line.cell("cost ($)", "cost_usd_mean", 6)),
-        number("makespan (s)", lambda line: line.cell("makespan (s)", "makespan_s_mean", 1)),
-        number(f"gap to bound\n{_PERCENT}", lambda line: line.cell("", "bound_gap_mean", 3, 100)),
-        number(f"gap to optimum\n{_PERCENT}", lambda line: line.cell("", "optimum_gap_mean", 3, 100)),
-        words("survives", lambda line: "" if line.summary is None else _survives(line.summary)),
-        words("status", lambda line: line.status(notes)),
-        number("time (s)", lambda line: line.cell("", "runtime_s_mean", 3), measured=True),
-    )
+        rows += [{}, {"": label}, *(_cells(entry, goal, notes) for entry in mine), *_known_cells(reference, goal)]
+    columns = [column for column in _COLUMNS if several or column.heading != "worst seed"]
+    cells = ([row.get(column.heading, "") for column in columns] if row else [] for row in rows[1:])
+    table = Table(columns, list(cells))
     # The gap to the bound is also one to the optimum, where that is proved.
     headings = [column.heading for column in table.columns]
     width = terminal_width()
@@ -302,47 +291,35 @@ def _print_tables(problems: Mapping[str, Instance], found: Compare) -> None:
         _print_totals(found.methods)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A row of a comparison: what is known of an instance, such as its optimum, or a method on it."""
+_COLUMNS = (
+    *(Column(""), *(Column(heading, True) for heading in ("objective", "worst seed", "cost ($)", "makespan (s)"))),
+    *(Column(f"gap to {what}\n{_PERCENT}", True) for what in ("bound", "optimum")),
+    *(Column("survives"), Column("status"), Column("time (s)", True, measured=True)),
+)
 
-    goal: str
-    name: str = ""
-    value: str = ""
-    source: str = ""
-    summary: Summary | None = None
 
-    def head(self) -> str:
-        """Return the heading of the row."""
-        if self.summary is not None:
-            return f"  {self.summary.method}"
-        return f"  = {self.name}" if self.value else self.name
+def _cells(summary: Summary, goal: str, notes: Mapping[str, int]) -> Mapping[str, str]:
+    """Return the cells of a method on an instance, by their columns; its status has the number of a note."""
+    status = _alike(summary.statuses)
+    note = notes.get(_note(summary))
+    cells = (
+        f"  {summary.method}",
+        _number(summary.objective_mean, 6) if goal == "balanced" else "",
+        _value(summary.objective_worst, goal),
+        _number(summary.cost_usd_mean, 6),
+        _value(summary.makespan_s_mean, "fastest"),
+        _number(summary.bound_gap_mean, 3, 100),
+        _number(summary.optimum_gap_mean, 3, 100),
+        _alike({VERDICTS[verdict]: count for verdict, count in summary.survives.items()}) or _UNKNOWN,
+        status if note is None else f"{status} [{note}]",
+        _number(summary.runtime_s_mean, 3),
+    )
+    return {column.heading: cell for column, cell in zip(_COLUMNS, cells, strict=True)}
 
-    def cell(self, quantity: str, mean: str, digits: int, times: float = 1) -> str:
-        """Return the cell of a mean of the method; of what is known, its value, where the goal makes that least."""
-        if self.summary is None:
-            return self.value if quantity == _QUANTITIES[self.goal] else ""
-        value = getattr(self.summary, mean)
-        if quantity == "objective" and self.goal != "balanced":
-            return ""
-        return _value(value, "fastest") if quantity == "makespan (s)" else _number(value, digits, times)
 
-    def worst(self) -> str:
-        """Return the value of the worst seed of the method."""
-        return "" if self.summary is None else _value(self.summary.objective_worst, self.goal)
-
-    def status(self, notes: Mapping[str, int]) -> str:
-        """Return the status of all runs; counts of statuses, if not all are alike; with the number of a note."""
-        if self.summary is None:
-            return self.source
-        counts = self.summary.statuses
-        text = (
-            ", ".join(f"{count} {status}" for status, count in counts.items())
-            if len(counts) != 1
-            else next(iter(counts))
-        )
-        note = notes.get(_note(self.summary))
-        return text if note is None else f"{text} [{note}]"
+def _alike(counts: Mapping[Any, int]) -> str:
+    """Return what all runs have in common; how many have what, if not all are alike."""
+    return next(iter(counts)) if len(counts) == 1 else ", ".join(f"{count} {what}" for what, count in counts.items())
 
 
 def _value(value: float | None, goal: str) -> str:
@@ -352,23 +329,19 @@ def _value(value: float | None, goal: str) -> str:
     return _number(value, 6)
 
 
-def _survives(summary: Summary) -> str:
-    """Return the verdict on the survival of all plans as a cell; counts of verdicts, if not all are alike."""
-    if len(summary.survives) == 1:
-        return VERDICTS[next(iter(summary.survives))]
-    return ", ".join(f"{count} {VERDICTS[verdict]}" for verdict, count in summary.survives.items()) or _UNKNOWN
+def _known_cells(reference: Reference, goal: str) -> Iterator[Mapping[str, str]]:
+    """Yield the cells of what is known of an instance, such as its optimum, where the goal makes that least."""
 
+    def row(name: str, value: str, source: str) -> Mapping[str, str]:
+        return {"": f"  = {name}", _QUANTITIES[goal]: value, "status": source}
 
-def _reference_lines(reference: Reference, goal: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the references of an instance, such as its optimum: name, value, source."""
     if reference.optimum is not None:
-        yield "optimum", _value(reference.optimum, goal), f"by {reference.best_by}"
-    elif reference.bound is not None and math.isinf(reference.bound):
-        yield "best bound", "no plan", f"by {reference.bound_by}"
+        yield row("optimum", _value(reference.optimum, goal), f"by {reference.best_by}")
     elif reference.bound is not None:
-        yield "best bound", _value(reference.bound, goal), f"by {reference.bound_by}"
+        bound = "no plan" if math.isinf(reference.bound) else _value(reference.bound, goal)
+        yield row("best bound", bound, f"by {reference.bound_by}")
     if reference.best_by == "best known" and reference.best is not None and reference.optimum is None:
-        yield "best known", _value(reference.best, goal), "better than these"
+        yield row("best known", _value(reference.best, goal), "better than these")
 
 
 def _note(summary: Summary) -> str:

@@ -233,17 +233,11 @@ def exit_by_status(result: Result) -> None:
 
 def _refuse_goals(near_least: float | None, changes: InstanceOptions, days_to_come: DaysToComeOptions) -> None:
     """Refuse other options about the goal beside ``--near-least``."""
-    others = {
-        "--goal": changes.goal,
-        "--budget": changes.budget,
-        "--cost-weight": changes.cost_weight,
-        "--cost-scale": changes.cost_scale,
-        "--makespan-scale": changes.makespan_scale,
-        "--scenario": days_to_come.scenario,
-    }
-    for name, value in others.items():
-        if near_least is not None and value is not None:
-            raise SpotbagError(f"--near-least and {name}: use one or the other; each says what is best")
+    of_goals = ("goal", "budget", "cost_weight", "cost_scale", "makespan_scale")
+    others = [name for field, name in given_options(changes).items() if field in of_goals]
+    others += [] if days_to_come.scenario is None else ["--scenario"]
+    if near_least is not None and others:
+        raise SpotbagError(f"--near-least and {others[0]}: use one or the other; each says what is best")
 
 
 def _choose(
