@@ -183,6 +183,7 @@ def _bar(bar: Bar, look: int) -> list[Any]:
     steps = bar.profile if len(bar.profile) > 2 or start[1] != 1 else None
     row: list[Any] = [bar.lane, bar.row, _brief(start[0]), _brief(end[0]), look]
     row += [printable(bar.name), printable(bar.short), _lines(bar.hover), steps]
+    # Most bars have no more than their place and look: a page of thousands stays small.
     while not row[-1] and len(row) > 5:
         row.pop()
     return row

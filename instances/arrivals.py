@@ -81,12 +81,14 @@ class Deadlines:
                 f"line {arrival.line} has no deadline: a column deadline or within_s has it, --deadline 2h is after "
                 "each arrival, --stretch 3 that many run times after it"
             )
+        # Exactly: a deadline must not be missed by a rounding error.
         times_s = as_written(self.stretch or 0) * exact_seconds(arrival.runtime_s)
         return arrival.at_s + exact_seconds(self.after_s or 0) + times_s
 
 
 def since_first(arrivals: Sequence[Arrival], deadlines: Deadlines) -> Iterator[tuple[Arrival, int, int]]:
     """Give each job with its arrival, rounded up, and its deadline, rounded down, in seconds from the first arrival."""
+    # Whole seconds from a whole second on: parts of one would be lost by each job in another way.
     first_s = math.ceil(min(arrival.at_s for arrival in arrivals))
     for arrival in arrivals:
         yield arrival, math.ceil(arrival.at_s) - first_s, math.floor(deadlines.of(arrival)) - first_s
@@ -198,6 +200,7 @@ class _Jobs(TableRows):
     def _moment(self, column: TableColumn, cell: str) -> Fraction:
         value = _clock_s(cell, column.factor)
         is_date = column.factor is None
+        # Seconds of the epoch and dates are on one clock; small numbers are on a clock of the file.
         if is_date or value < _EPOCH_S[0]:
             self._clocks.setdefault(is_date, self._line)
             if len(self._clocks) > 1:
@@ -215,6 +218,7 @@ def _clock_s(cell: str, factor: float | None) -> Fraction:
         return as_written(number)
     if number is not None and _EPOCH_MS[0] <= number < _EPOCH_MS[1]:
         return as_written(number) / 1000
+    # A number with a unit is taken first, as 2026 with one is a time and no year.
     date = moment(cell)
     if not cell:
         raise ValueError("is missing")
@@ -235,6 +239,7 @@ def _seconds(column: TableColumn, cell: str) -> float:
         raise ValueError("has no unit: call the column runtime_s or within_min, or write 90s")
     if number is not None and factor is not None:
         number = float(as_written(number) * as_written(factor))
+    # Refused here, and not warned of as for tasks: a stream would be wrong by a factor of sixty, and look right.
     if MINUTES_AND_SECONDS.fullmatch(cell):
         raise ValueError("may be minutes and seconds, or hours and minutes: write 00:12:30, or 12min30s")
     seconds = seconds_of(cell) if number is None else number

@@ -90,6 +90,7 @@ class Billing:
 
     def bill(self, offer: RentalOffer) -> Bill:
         """Bill of a VM of an offer, at its price."""
+        # Only spot VMs are taken away.
         free_s = SECONDS_PER_HOUR if self.first_hour_free and offer.market == "spot" else 0
         return Bill(offer.price_usd_per_s, 1, self.block_s, self.minimum_s, self.fixed_usd, free_s, self.boot_s)
 
@@ -152,6 +153,7 @@ class Cloud:
         names = {entry.name for entry in dataclasses.fields(Billing)}
         billing = dataclasses.replace(self.billing, **{name: asked.pop(name) for name in names & asked.keys()})
         changed = dataclasses.replace(self, billing=billing, **asked)
+        # A cloud that is not as its source says it must not go by its name.
         if changed == self or "name" in asked:
             return changed
         return dataclasses.replace(changed, name=f"{self.name}, changed")

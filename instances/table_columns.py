@@ -162,6 +162,7 @@ def columns_of(
     if twice := [name for name in used if names.count(name) > 1]:
         heading = table.first[names.index(twice[0])]
         raise input_error(table.source, f"has {names.count(twice[0])} columns {heading!r}: which of them counts?")
+    # Of several columns of a role, the first that says something counts, in the order of the format.
     order = {name: place for of_role in known.columns.values() for place, name in enumerate(of_role)}
     columns.sort(key=lambda column: order.get(normal(column.heading), 0))
     return TableColumns(columns, refused, filtered, warnings)
@@ -247,6 +248,7 @@ def _column(
     name = normal(rest)
     if any(heading.count(opened) != heading.count(closed) for opened, closed in ("()", "[]", "{}")):
         return None
+    # Brackets may hold anything, such as a unit or a remark.
     if vm_type is not None and catalogue and vm_type not in catalogue:
         return None
     found = meaning(name, known.columns if known.own else OF_TASKS)
@@ -361,6 +363,7 @@ class TableRows(ABC):
         for index, (heading, harmless, why) in [*self._refused.items()]:
             if not cells[index] or (harmless is not None and harmless.fullmatch(cells[index])):
                 continue
+            # One fault for a column, not one for each of its rows.
             del self._refused[index]
             if why:
                 rule = f"cannot be planned: {why} (--ignore-column {heading!r} goes on without it)"
@@ -405,6 +408,7 @@ def columns_of_types(
         names = " or ".join(known.columns["runtime"])
         rule = f"is {known.title} without a column of run times: {names}; or say --column runtime_s=HEADING"
         raise input_error(source, rule)
+    # A tool may write other reports beside the one that is read; which one it is saves a search.
     form = next((form for form in FORMATS.values() if form.other_forms and re.match(form.other_forms, first)), None)
     if not times and form is not None:
         rule = f"has no column of run times; of {form.title}, what is read is made by {form.source}"

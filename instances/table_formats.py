@@ -208,6 +208,7 @@ def kind_of_file(head: str) -> FileKind:
     if start.startswith("{"):
         if _FORMAT.match(start):
             return "instance"
+        # Before the marks of workflows, which may stand anywhere inside a job.
         if has_jobs_inside(start):
             return "document"
         if _WORKFLOW.search(start):
@@ -216,6 +217,7 @@ def kind_of_file(head: str) -> FileKind:
     line = next(
         (line for line in io.StringIO(start, newline=None) if line.strip() and line.lstrip()[0] not in ";#"), ""
     )
+    # Logs have no headings: a first line of numbers, as many as a format has columns, tells them from tables.
     cells = line.strip("\n").split("\t") if "\t" in line and "," not in line else line.split()
     if any(number_of(cell.strip()) is None for cell in cells[:_NUMBERS_OF_LOGS]):
         return "table"

@@ -163,6 +163,7 @@ def report_page(report: Report) -> bytes:
     """
     sections = [(section.title, [*section.blocks]) for section in report.sections if section.blocks]
     made = [[_rendered(block) for block in blocks] for _, blocks in sections]
+    # What is largest goes first, until the rest fits.
     while True:
         page = _page(report, [(title, parts) for (title, _), parts in zip(sections, made, strict=True)], sections)
         if len(page) <= MAX_BYTES:
@@ -210,6 +211,7 @@ def _rendered(block: Block) -> str:
 
 def _cell_kinds(table: Table) -> list[str]:
     """Say of each column whether it holds numbers, or texts that may be broken into lines."""
+    # Long texts would push all other columns out of the page.
     longest = [max((len(cell) for cell in table.cells(at)), default=0) for at in range(len(table.columns))]
     return [
         "number" if column.numeric else "long" if length > _LONG else ""

@@ -122,6 +122,7 @@ def _claims(claims: Sequence[PaperClaim]) -> list[Block]:
 def paper_blocks(paper: PaperDocument) -> list[Block]:
     """Return a graph and a table of the figures of a paper and ours."""
     groups = grouped_by(paper.rows, lambda row: f"{row.table}: {_unit(row.quantity)}")
+    # A picture of what stands alone shows no difference; the table has it.
     pairs = {name: sum(row.printed is not None and row.mean is not None for row in groups[name]) for name in groups}
     wanted = sorted((name for name in groups if pairs[name] > 1), key=lambda name: -pairs[name])
     plots = {name: _beside(groups[name]) for name in wanted}

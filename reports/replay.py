@@ -42,6 +42,7 @@ def replay_report(traces: Sequence[Trace], version: str) -> Report:
         raise input_error("trace", rule)
     audits = audit_traces(traces)
     first = traces[0]
+    # The costly ones are those that one wants to understand.
     dearest = sorted(range(len(traces)), key=lambda at: -audits[at].cost_usd)[:MAX_SHOWN]
     sections = [Section("Runs", _runs(traces, audits))] if len(traces) > 1 else []
     if len(dearest) < len(traces):

@@ -147,6 +147,7 @@ def _ranges(front: ParetoFront, plans: list[Schedule]) -> tuple[Range, Range]:
     points = front.points
     makespans = _shown([point.makespan_s for point in points], [plan.makespan_s for plan in plans])
     costs = _shown([point.cost_usd for point in points], [plan.cost_usd for plan in plans])
+    # Each plan that is left out may let the other axis be shorter, until none is.
     inside = [plan for plan in plans if plan.makespan_s <= makespans[1] and plan.cost_usd <= costs[1]]
     return (makespans, costs) if len(inside) == len(plans) else _ranges(front, inside)
 

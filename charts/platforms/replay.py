@@ -45,6 +45,7 @@ def job_colours(panels: Sequence[Sequence[JobSpan]], n_jobs: int, n_colours: int
             neighbours[one].add(other)
             neighbours[other].add(one)
     colours: list[int] = []
+    # Greedy, job by job: there are colours enough for all but crowds, where any will do.
     for job in range(n_jobs):
         taken = {colours[other] for other in neighbours[job] if other < job}
         turn = [(job + step) % n_colours for step in range(n_colours)]

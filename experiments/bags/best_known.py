@@ -150,6 +150,7 @@ def better_entry(before: BestKnown | None, result: Result, version: str) -> Best
     if plan is None:
         return None
     value, cost_usd, makespan_s, method = plan
+    # Whatever a plan costs, it is not less than nothing.
     bound, bound_method = (0.0, result.method) if before is None else (before.bound, before.bound_method)
     of_all = result.bound_of_all
     if of_all is not None and (before is None or _smaller(bound, of_all)):

@@ -130,6 +130,7 @@ def family_instance(
     """Generate an instance by `spotbag.generate_instance`, and what families say beside it."""
     if tasks_per_vm is not None:
         given["limit"] = max(round(given["n_tasks"] / tasks_per_vm), _LEAST_VMS)
+    # Both together say how much can be rented: the limit of VMs is what follows.
     elif "deadline_s" in given and "tightness" in given:
         given.setdefault("limit", None)
     made = generate_instance(**given)
@@ -211,6 +212,7 @@ class PlanCell:
         start = time.perf_counter()
         results: list[Result] = []
         text, about_bag = None, {"n_tasks": None}
+        # Else it would be that of the largest cell before.
         _forget_peak()
         try:
             instance = self.source.instance()
@@ -231,6 +233,7 @@ class PlanCell:
         except Exception as error:  # whatever goes wrong is a row: the others go on
             values = {"instance": self.source.label, "method": self.method, "seed": self.seed}
             values |= {"status": "error", "reason": reason_of(error)}
+        # Only rows that were cut short say so: files of before have no such field.
         if not values.get("interrupted"):
             values.pop("interrupted", None)
         parameters = {} if self.source.parameters is None else {"parameters": dict(self.source.parameters)}

@@ -374,6 +374,7 @@ def _first_of_best(
     if not pairs:
         return None, ""
     best = best_of(value for value, _ in pairs)
+    # Two methods that find the same plan differ in the last digits: the first one gets the credit.
     noise = 0.0 if math.isinf(best) else OPTIMALITY_TOLERANCE * abs(best)
     return best, next(source for value, source in pairs if value == best or abs(value - best) <= noise)
 

@@ -80,6 +80,7 @@ class Family(Record):
         """Return the sources of the family's instances, which are not made yet."""
         given = {key: value for key, value in self.model_dump(exclude={"name"}).items() if value is not None}
         lists = {
+            # 1 and 1.0 are equal to Python, but make two labels.
             key: list({str(value): value for value in values}.values())
             for key, values in given.items()
             if isinstance(values, list)
@@ -151,6 +152,7 @@ class Draw(Record):
         def made() -> Iterator[Source]:
             for number, names in enumerate(chosen()):
                 drawn = dict(zip(axes, names, strict=True))
+                # Each cell by its number alone: more cells leave the first ones as they are.
                 given = {"seed": random.Random(f"{self.seed} {number}").getrandbits(31), **always}
                 for axis, name in drawn.items():
                     given |= axes[axis][name]
@@ -173,6 +175,7 @@ class Draw(Record):
         InputError
             With the place of what is wrong.
         """
+        # Each value is checked by itself; a whole cell, for what is missing, once.
         first = dict(self.same)
         for axis in self.axes:
             values = self.values(axis)

@@ -173,12 +173,14 @@ def judge_experiment(folder: str | os.PathLike[str], method: str | None = None) 
 
 
 def _judged(row: CellRow, rows: Sequence[CellRow]) -> JudgedCell:
+    # A cheaper plan that does not survive is no better answer to a demand that asks for survival.
     others = [other for other in rows if other.method != row.method and _counts(other, row)]
     best = min(others, key=_quantities, default=None)
     verdict, percent = _verdict(row, best, rows)
     known = [(other.bound_if(row.survives == "survives"), other.method) for other in rows]
     bounds = [(bound, method) for bound, method in known if bound is not None]
     bound, bound_by = max(bounds, key=lambda pair: pair[0], default=(None, ""))
+    # A bound of another method that is higher shows what the own one has missed.
     own = row.bound if row.bound is not None else -math.inf
     return JudgedCell(
         instance=row.instance,
@@ -218,6 +220,7 @@ def _verdict(row: CellRow, best: CellRow | None, rows: Sequence[CellRow]) -> tup
     if row.objective is None:
         if best is not None:
             return "missed", None
+        # Proved by any method, it is true for all.
         return "impossible" if any(other.status == "infeasible" for other in rows) else "no-plan", None
     if best is None:
         return "held", None

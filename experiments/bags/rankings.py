@@ -123,6 +123,7 @@ def _ranking(suite: str, what: str, rows: Sequence[CheckedRow]) -> Ranking:
     from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
     table, names = _table(rows), list(dict.fromkeys(row.entry for row in rows))
+    # Ranks are compared over the same instances only.
     common = [place for place, values in table.items() if len(values) == len(names)]
     if not common:
         lacking = {name: sum(name not in values for values in table.values()) for name in names}
@@ -143,6 +144,7 @@ def _ranking(suite: str, what: str, rows: Sequence[CheckedRow]) -> Ranking:
     entries.sort(key=lambda entry: entry.mean_rank)
     difference, friedman, k = None, None, len(names)
     if k > 1 and len(common) > 1:
+        # Demsar (2006): the critical difference of Nemenyi's test.
         width = float(studentized_range.ppf(CONFIDENCE, k, math.inf)) / math.sqrt(2)
         difference = width * math.sqrt(k * (k + 1) / (6 * len(common)))
         if k > 2 and np.ptp(ranks, axis=1).any():
@@ -186,6 +188,7 @@ def _pairs(
 
     pairs = list(combinations(entries, 2))
     logs = [_log_ratios(one.entry, other.entry, table.values()) for one, other in pairs]
+    # All ties: the test is not defined, and nothing speaks for a difference.
     tests = [float(wilcoxon(each).pvalue) if any(each) else 1.0 for each in logs]
     return tuple(
         EntryPair(

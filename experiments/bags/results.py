@@ -274,6 +274,7 @@ def _methods(
     pairs = ((row, after[key]) for key, row in before.items() if key in after)
     found, changes = [], []
     for method, rows in grouped_by(pairs, lambda pair: pair[0].method).items():
+        # An objective of 0 has no change in percent.
         both = [(one, two) for one, two in rows if one.objective and two.objective]
         moved = [
             RunChange(one.instance, method, one.seed, one.objective, two.objective, _by_time(one, two))

@@ -130,6 +130,7 @@ class Folder:
 
     def _drop_cut_line(self) -> None:
         """Take away a last line that was cut in the middle: its cell is run again."""
+        # From the end, block by block: files have millions of rows.
         end = kept = self._file.seek(0, os.SEEK_END)
         step = 1 << 16
         while kept:

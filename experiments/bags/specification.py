@@ -243,6 +243,7 @@ class Specification(Record):
             raise input_error(
                 "experiment", f"has {count * max(cells_of_each, 1):,} cells; at most {_MOST_CELLS:,} can be run"
             )
+        # Families can have millions of members: they are looked at one by one only where two names could be the same.
         if not _may_clash(list(named), [family.name for family in generated]):
             return Counted(count, lambda: chain(named.values(), *families))
         for sources in families:
@@ -293,6 +294,7 @@ def ready_text(name: str) -> str:
 def _ready() -> dict[str, Traversable]:
     """Files of this package, and what others have: ``NAME.toml`` for an entry point NAME of ``spotbag.experiments``."""
     own = {file.name: file for file in resources.files(__package__).iterdir() if file.name.endswith(ENDING)}
+    # An entry point may be left of a distribution that is gone.
     others = {entry.name + ENDING: entry.value for entry in entry_points(group="spotbag.experiments")}
     there = {name: package for name, package in others.items() if name not in own and find_spec(package)}
     files = own | {name: resources.files(package) / name for name, package in there.items()}
@@ -374,6 +376,7 @@ def options_by_method(methods: Sequence[str], options: Mapping[str, Any]) -> dic
     InputError
         If a method is unknown, or none of them has an option.
     """
+    # An option is for those of the methods that have it: a comparison has one set of options for all.
     known = {method: set(find_method(method).option_names) for method in methods} if options else {}
     unknown = [name for name in options if not any(name in names for names in known.values())]
     if unknown:

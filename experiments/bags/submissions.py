@@ -285,10 +285,12 @@ def _of_days(row: DaysRow, suite: SuiteDocument, plan: CheckedPlan, found: Check
     days = suite.set_of_days(
         row.instance, row.scenario, days_sha256([trace.run["timeline"]["events"] for trace in traces])
     )
+    # Policies of others cannot be replayed here: their days are audited, and must be those of the suite.
     own = row.policy.partition("+")[0] in KIND.built_in
     for day, (trace, report) in enumerate(zip(traces, audit_traces(traces, given=instance), strict=True)):
         timeline = timeline_of_document({"format": TIMELINE_FORMAT, **trace.run["timeline"]}, _TRACES)
         replayed = _replayed(plan, row.policy if own else "static", row.scenario, timeline, day)
+        # What a trace says of its day is not believed: the day is replayed, and both must begin alike.
         for name, value in (replayed.run | {"policy": row.policy}).items():
             if trace.run.get(name) != value:
                 said = "" if name == "plan" else f": {trace.run.get(name)}, not {value}"

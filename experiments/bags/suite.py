@@ -114,6 +114,7 @@ class SuiteDocument(Record):
 @cache
 def _frozen_instance(name: str, digest: str) -> Instance:
     instance = with_d_spot(library_instance(name))
+    # A library that has changed would rank plans of another problem.
     if document_sha256(instance.to_document()) != digest:
         raise SpotbagError(f"{name}: the instance of this version of spotbag is another one than that of the suite")
     return instance
@@ -191,6 +192,7 @@ def freeze(name: str, held_out_seed: int | None = None) -> SuiteDocument:
             for scenario in settings.scenarios
             for drawn in [drawn_days(instance, scenario, seed, settings.days)]
         }
+        # The seed of days that are held out stays unknown until the suite is closed.
         days[set_name] = SuiteDays(seed=seed if set_name == "open" else None, n=settings.days, sha256=digests)
     return SuiteDocument(
         name=name,

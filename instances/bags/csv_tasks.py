@@ -105,6 +105,7 @@ def _instance_of(known: TableFormat, table: TextTable | MadeTable, asked: Asked,
     read, more = columns_of_types(columns.read, [row.name for row in chosen_rows(asked.vms)], table, known)
     columns = replace(columns, read=read)
     rows: Iterable[tuple[int, list[str]]] = _jobs(table, known) if known.steps else table
+    # Rows may have to be read twice; see below.
     if known.own and table.delimiter in BARE_DELIMITERS:
         rows = [*rows]
     reader = _Reader(table, columns, asked, form, known)
@@ -371,6 +372,7 @@ class _Reader(TableRows):
         if value is None:
             no_unit = "has no unit: call the column memory_mb or memory_gb, write 2GB, or say --memory-unit"
             raise ValueError(rule_of_amount(text, MEMORY_UNITS_MB, factor, no_unit, "an amount such as 512MB or 2GB"))
+        # Tools write 0 for what was not measured; a table of people says it by an empty cell.
         if value < 0 or (value == 0 and self._known.own and self._memory_mb is None):
             raise ValueError("must be greater than 0")
         return value or None
@@ -439,6 +441,7 @@ class _Reader(TableRows):
 
     def _name(self, made: list[dict[str, Any]]) -> None:
         """Name tasks after the first column that says of each another name."""
+        # An id of a tool may be that of a job with many tasks: a name that each has for itself is better.
         if len(self._ids) > 1:
             columns = [*zip(*self._names, strict=True)]
             best = next((names for names in columns if all(names) and len(set(names)) == len(names)), None)
@@ -561,6 +564,7 @@ class _Reader(TableRows):
         of = self._of
         task: dict[str, Any] = {"id": self._ids[0](cells) if self._ids else f"t{len(self.lines) + 1}"}
         seconds = 0.0
+        # Tools have several columns, of which some are empty or 0: the first that says something counts.
         for column in of.get("runtime", ()):
             seconds = self._value(column, cells)
             if seconds:

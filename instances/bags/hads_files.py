@@ -251,6 +251,7 @@ def _export_tasks(instance: Instance) -> dict[str, Any]:
                 f"HADS files need a run time on every VM type; task {task.id!r} has none on {missing[0]}"
             )
         runtime = dict(zip(names, seconds.tolist(), strict=True))
+        # Their format knows no counts: each task has an entry of its own.
         rows += [{"memory": task.memory_mb, "io": 0.0, "command": task.command or "", "runtime": runtime}] * task.count
     return {str(index): entry for index, entry in enumerate(rows)}
 
@@ -271,6 +272,7 @@ def _export_type(vm_type: VmType, markets: tuple[Market, ...]) -> dict[str, Any]
     return {
         "vcpu": vm_type.vcpus,
         "memory": (vm_type.memory_mb - vm_type.reserved_mb) / MB_PER_GB,
+        # Burstable types may have none: their files have 0 for these.
         "gflops": vm_type.gflops or 0.0,
         "provider": "ec2",
         "prices": {name: offer.price_usd_per_hour if offer else 0.0 for name, offer in offers.items()},

@@ -94,6 +94,7 @@ def make_instance(
     limits: dict[str, Any] = {key: value for key, value in caps.items() if value is not None}
     if asked.vms.quotas:
         limits["quotas"] = [quota.model_dump(exclude_none=True) for quota in asked.vms.quotas]
+    # Standard input has no name that a bag could have.
     stem = "bag" if source == source_name(STANDARD_INPUT) else os.path.basename(source).rsplit(".", 1)[0]
     name = asked.name or stem or "bag"
     document: dict[str, Any] = {
@@ -118,6 +119,7 @@ def make_instance(
 
 def _instance_of(document: dict[str, Any], source: str) -> Instance:
     """Make an instance of a document; one of many tasks is written and parsed, by the decoder of long lists."""
+    # Below that, the detour by a text takes longer than it saves.
     if len(document["tasks"]) < _MANY:
         return Instance.from_document(document, source)
     import msgspec

@@ -125,6 +125,7 @@ def arrivals_of_log(
     InputError
         With everything that is wrong: line, column, value and rule.
     """
+    # Streams and platforms know no memory of jobs: any amount lets those pass that say none.
     reader = _Arrivals(kind, replace(wanted, multi_core="split"), 1.0, source)
     reader.read(lines)
     reader.tasks()  # which refuses what is wrong, and a log without jobs
@@ -281,11 +282,13 @@ class _Log:
             self._fault(line, "column 2", cells[1], NO_NUMBER if submitted is None else _BELOW_0)
             return None
         depends = more[0] not in (-1, 0) if more else cells[_STRUCTURE].upper() not in _INDEPENDENT
+        # What a job has used is nearer to what it needs than what was asked for.
         memory_kb = used_kb if used_kb > 0 else asked_kb
         user = more[1] if more else cells[_USER]
         return submitted, run, int(cores if cores > 0 else allocated), memory_kb, int(status), depends, user
 
     def _take(self, line: int, cells: list[str], key: tuple[float, float, int], cores: int) -> None:
+        # Jobs that are split into tasks of one core count as many.
         name, tasks = cells[0], 1 if key[2] > 1 else max(cores, 1)
         if not (name.isascii() and name.isdigit()) and self.kind == "swf":
             self._fault(line, "column 1", name, "must be the number of a job")

@@ -82,6 +82,7 @@ class BathtubScenario(Record):
     def ages_s(self, probabilities: FloatArray) -> FloatArray:
         """Ages at which a VM is gone with given probabilities: the inverse of `gone_by`, 0 below its first value."""
         low = np.zeros_like(probabilities)
+        # By this age the second exponential alone is 1.
         high = np.full_like(probabilities, max(self.end_age_s - self.late_scale_s * np.log(self.amplitude), 0.0))
         for _ in range(_HALVINGS):
             middle = (low + high) / 2

@@ -116,6 +116,7 @@ def alternating(
     exponential: Callable[[int], FloatArray], start_s: int, mean_up_s: float, mean_down_s: float, end_s: int
 ) -> FloatArray:
     """Ends of the times up and down in turn, until all are after the end, shape (n_types, enough)."""
+    # A few more than are likely to be needed: twice as many are drawn where these do not do.
     cycles = 8 + int(1.3 * (end_s - start_s) / (mean_up_s + mean_down_s))
     while True:
         lengths_s = exponential(2 * cycles)

@@ -100,6 +100,7 @@ def price_list_of_aws(
             source.fault(where, f"has vcpu, memory or a price that {error}", item=name)
             continue
         day = _day(listed.day, date)
+        # A list has an entry for each operation of a type; those of Linux must agree on the price.
         quote = source.rows.quotes.setdefault((name, place, "on-demand"), source.quote(prices[0], day))
         if len({quote.price_usd_per_hour, *prices}) > 1:
             source.fault(where, f"has another price in {place} than before", item=name)
@@ -211,6 +212,7 @@ def retail_prices_of_azure(path: str | os.PathLike[str], date: str, region: str 
         market: Market = "spot" if item.sku.endswith(" Spot") else "on-demand"
         key = item.name, item.region, market
         before = source.rows.quotes.setdefault(key, quote)
+        # A list may have prices of several days: the latest that has begun counts.
         if before.date < quote.date:
             source.rows.quotes[key] = quote
         elif before.date == quote.date and before.price_usd_per_hour != quote.price_usd_per_hour:
@@ -224,6 +226,7 @@ def _item_left_out(item: _Item, region: str | None) -> str | None:
         return "that are no VM types"
     if item.kind != "Consumption" or item.unit != "1 Hour":
         return "of reservations and other contracts"
+    # Only the name of the product tells them from Linux.
     if "Windows" in item.product or "Cloud Services" in item.product or "CloudServices" in item.product:
         return "of Windows and of Cloud Services"
     if item.sku.endswith(" Low Priority"):

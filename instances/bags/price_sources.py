@@ -144,6 +144,7 @@ class PriceSource:
 
     def why_not(self, name: str, burstable: bool, accelerators: str | None) -> str | None:
         """Reason to leave a type out, whatever the source; None if there is none."""
+        # Their price is mostly that of the accelerator, which no task here uses.
         if accelerators and not self._accelerators:
             return "with accelerators (--accelerators takes them)"
         # Without its credits, which no source has, a plan cannot use a burstable type.
@@ -235,6 +236,7 @@ def instance_types_of_aws(path: str | os.PathLike[str], date: str, accelerators:
 def credits_of(name: str) -> Burstable | None:
     """CPU credits of a T3, T3a or T4g type, as AWS publishes them; None for others."""
     family, _, size = name.partition(".")
+    # Sizes earn the same in these three families; T2 has other rules.
     found = PROVIDERS["aws"].credits.get(size) if family in ("t3", "t3a", "t4g") else None
     if found is None:
         return None
@@ -314,6 +316,7 @@ def _mean(prices: Sequence[tuple[datetime, float]], start: datetime, end: dateti
     """Mean of a step function from start to end; before its first step it has the value of that."""
     total = 0.0
     for index, (time, price) in enumerate(prices):
+        # Before its first entry a price is taken to have been that.
         since = start if index == 0 else max(time, start)
         until = prices[index + 1][0] if index + 1 < len(prices) else end
         total += price * max(0.0, (until - since).total_seconds())
@@ -526,6 +529,7 @@ def _rows_with(
     base: Catalogue | None, news: Sequence[NewRows], types: Sequence[str], region: str | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Rows of a catalogue with the news, and warnings; see `updated`."""
+    # Fields that were given only: a row is written as it was read.
     rows: dict[tuple[str, str], dict[str, Any]] = {
         (old.name, old.region): {key: getattr(old, key) for key in old.model_fields_set}
         for old in (base.vm_types if base is not None else ())

@@ -221,6 +221,7 @@ def changed_scenario(scenario: Scenario, *, name: str | None = None, cloud: Clou
     changes = {key: value for key, value in (("name", name), ("cloud", cloud)) if value is not None}
     if isinstance(scenario, _RECORDS):
         return type(scenario)(**{field: getattr(scenario, field) for field in type(scenario).model_fields} | changes)
+    # A single day has its name in the day.
     if isinstance(scenario, ScriptedScenario) and name is not None:
         timeline = dataclasses.replace(scenario.timeline, name=changes.pop("name"))
         scenario = dataclasses.replace(scenario, timeline=timeline)

@@ -169,6 +169,7 @@ def _of_file(path: str, options: Mapping[str, Any]) -> Scenario:
 
         _refuse(options, set(), source, "a scenario of a file")
         return scenario_of_document(document, source)
+    # A format that is not known may be one of ours of a later version, whose message says so.
     if ours or ("format" in document and not document.keys() & {"data", "SpotPriceHistory"}):
         timeline = timeline_of_document(document, source)
         _refuse(options, set(), source, "a day of a file")

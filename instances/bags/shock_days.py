@@ -130,6 +130,7 @@ class ShockScenario(Record):
                 of_vm, of_type = self.rates_of(vm_type)
                 events += draw.of_type(index, name, struck[index], of_type)
                 events += draw.of_vms(index, name, VMS_A_PLACE * vm_type.offers["spot"].limit, of_vm)
+        # Returns come before interruptions of one second, so that no VM is down twice.
         events.sort(key=lambda event: (event.time_s, event.kind == "interrupt"))
         return unchecked_timeline(f"{self.name}, seed {seed}, day {day}", events)
 
@@ -177,6 +178,7 @@ class _Draw:
             return dict.fromkeys(types, none)
         moments = self._poisson(_SHOCKS, SECONDS_PER_HOUR / scenario.shocks_per_hour)[0]
         n = int(np.searchsorted(moments, self.end_s))
+        # A random stream for each type: another type behind it changes nothing of what happens to it.
         chances = uniform_numbers(self.seed, self.day, [_STRUCK + index for index in types], max(n, 1))[:, :n]
         return {index: moments[:n][row < scenario.shock_share] for index, row in zip(types, chances, strict=True)}
 
@@ -229,6 +231,7 @@ class _Draw:
 
     def _poisson(self, stream: int, mean_s: float, rows: int = 1) -> FloatArray:
         """Moments of Poisson processes until all are over, shape (rows, enough)."""
+        # A few more than are likely to be needed: twice as many are drawn where these do not do.
         n = 8 + int(1.3 * (self.end_s - self.start_s) / mean_s)
         while True:
             moments: FloatArray = self.start_s + mean_s * np.cumsum(self._columns(stream, n, rows), axis=1)
@@ -317,6 +320,7 @@ def advisor_scenario(
     if not types:
         raise input_error(source, f"has no {product!r} in {region} (it has {', '.join(regions[region])})")
     most = {entry.index: entry.max / 100 for entry in advisor.ranges}
+    # The last class is open: "more than 20 %" has no upper end, and is taken to begin there.
     begins = sorted(most.values())[-2] if len(most) > 1 else 0.5
     rates = {
         name: rate_per_hour(min(most[advice.r], begins), HOURS_A_MONTH)

@@ -151,6 +151,7 @@ def _refuse_unknown_headings(table: TextTable, roles: Mapping[str, int]) -> None
     missing = [what for what, columns in named.items() if columns.isdisjoint(roles)]
     given = [cell for place, cell in enumerate(table.first) if place not in roles.values()]
     unknown = [cell for cell in given if cell.strip() and cell.strip().lower() not in COMMENTS]
+    # A column of remarks is harmless where all others are known.
     if missing and unknown:
         rule = (
             f"is not understood, in a table without a column of {' and '.join(missing)}: call it ProductDescription or "

@@ -83,6 +83,7 @@ def _table_of_blanks(text: str, source: str) -> tuple[TableFormat, MadeTable] | 
     lines = ((number, line.split()) for number, line in enumerate(io.StringIO(text, newline=None), 1))
     rows = [(number, cells) for number, cells in lines if cells]
     odd = next((number for number, cells in rows if len(cells) != len(first)), None)
+    # One row with a blank in a cell would shift its numbers under other headings.
     if odd is not None:
         rule = f"line {odd} has more or fewer cells than there are headings, or blanks within them: {form.source}"
         raise input_error(source, rule)
@@ -162,6 +163,7 @@ def _batch_job(job: Mapping[str, Any]) -> dict[str, Any]:
     """Facts of a job of AWS Batch, whose machine is described in one of three places."""
     made = {key: job.get(key) for key in ("jobId", "jobName", "status", "dependsOn")}
     attempts = _objects(job.get("attempts"))
+    # The times of a job that was tried again include those of the attempts that failed.
     run = attempts[-1] if len(attempts) > 1 and "stoppedAt" in attempts[-1] else job
     began, ended = (run.get(key, "") for key in ("startedAt", "stoppedAt"))
     timed = {type(began), type(ended)} <= {int, float}
@@ -378,6 +380,7 @@ def _issues_of_parts(specified: Sequence[_Specified], executed: Sequence[_Execut
             yield Issue(
                 f"task {number}", f"depends on {listed(sorted(unknown), 'task')}, which is not there", item=task.id
             )
+    # Both parts are of the same tasks: an id that is there twice makes its part the longer one.
     longer: Sequence[_Specified | _Executed] = executed if len(executed) > len(specified) else specified
     yield from duplicates_anywhere("id", ((f"task {number}", task.id) for number, task in enumerate(longer, 1)))
     for names, other, of in ((meant - ran, "execution", "specification"), (ran - meant, "specification", "execution")):
@@ -390,6 +393,7 @@ def _dependencies(tasks: Sequence[_Specified]) -> set[tuple[str, str]]:
     """Pairs of tasks of which the second waits for the first."""
     edges = {(parent, task.id) for task in tasks for parent in task.parents or ()}
     edges |= {(task.id, child) for task in tasks for child in task.children or ()}
+    # A task that reads what another writes waits for it, whether the document says so or not.
     writers = {file: task.id for task in tasks for file in task.written_files}
     return edges | {
         (writers[file], task.id) for task in tasks for file in task.read_files if writers.get(file, task.id) != task.id

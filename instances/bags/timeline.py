@@ -421,6 +421,7 @@ class _TypeSoFar:
             rule = f"follows on {self.kind!r} at {self.time_s} s: type {name!r} is down already"
             issues.append(Issue(where, rule, "event", kind))
         self.time_s, self.place, self.kind = event.time_s, place, kind
+        # A capacity of 0 is as good as an interruption, but may follow on one.
         self.down = event.interrupts or event.vms == 0
         self.disturbed = kind != "resume"
         return issues

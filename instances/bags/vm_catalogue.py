@@ -228,6 +228,7 @@ def chosen_rows(choice: VmChoice) -> list[CataloguedType]:
     chosen: dict[str, CataloguedType] = {}
     for wanted in choice.types:
         matching = [row for name, row in rows.items() if fnmatchcase(name, wanted)]
+        # A pattern does not mean types with accelerators, which cost many times as much; their names do.
         found = [row for row in matching if row.accelerators is None or row.name == wanted]
         if not found:
             hint = close_names(wanted, list(rows)) or "'spotbag instance types' lists them"
@@ -269,6 +270,7 @@ def choose_vm_types(choice: VmChoice) -> list[dict[str, Any]]:
             )
         fields: dict[str, Any] = {"architecture": row.architecture, "burstable": row.burstable}
         if pools and "spot" in offers:
+            # Prices of all zones are left to the instance, which makes a pool of each.
             fields["zones"] = _prices_of_zones(row, str(choice.zone))
         if speeds:
             if row.name not in speeds:

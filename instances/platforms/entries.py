@@ -123,6 +123,7 @@ class AllocatedCluster(Record):
             if step.from_s <= before.from_s:
                 rule = f"must be after that of the step before it ({before.from_s})"
                 issues.append(Issue("", rule, f"availability[{number}].from_s", step.from_s))
+        # Replays go on until all jobs have ended.
         if self.repeat_s is None and steps[-1].processors == 0:
             rule = "is 0 in the last step, which holds for ever: jobs would never end (repeat_s repeats the steps)"
             issues.append(Issue("", rule, f"availability[{len(steps) - 1}].processors", 0))

@@ -63,6 +63,7 @@ def _nodes(document: Mapping[str, Any], key: str) -> _Nodes:
     for index, entry in enumerate(entries):
         node_id, parent = (_field(entry, name) for name in ("id", "parent"))
         valid_parent = parent if _is_name(parent) else None
+        # The root, an agent, is the only node without a parent.
         all_parents &= valid_parent is not None or (parent is None and key == "agents")
         if _is_name(node_id):
             nodes.append(_Node(f"{key}[{index}]", node_id, valid_parent))

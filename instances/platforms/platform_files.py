@@ -81,6 +81,7 @@ def platform_of_arrivals(
 
     jobs = []
     for arrival, at_s, due_s in since_first(arrivals, deadlines):
+        # Work is counted in whole processor-minutes, at least one.
         size = max(math.ceil(Fraction(exact_seconds(arrival.runtime_s) * arrival.count) / SLOT_S), 1)
         budget = size * budget_per_minute if arrival.budget is None else arrival.budget
         jobs.append(

@@ -100,6 +100,7 @@ def draw_jobs(stream: Stream, seed: int) -> SampledJobs:
     jobs = stream.jobs_by_submission
     tasks = _sampled_tasks(stream, seed)
     longest_s = max(min(task.runtime_s.values()) for task in tasks if task.runtime_s is not None)
+    # An instance must be one that can be planned; deadlines of jobs are kept by the replay.
     deadline_s = max(max(job.deadline_s for job in jobs), stream.creation_overhead_s + math.ceil(longest_s))
     limit = most_vms_of_a_type(stream)
     instance = Instance(
@@ -163,6 +164,7 @@ def _sampled_tasks(stream: Stream, seed: int) -> list[Task]:
 
 def _levels(job: Job, seed: int) -> FloatArray:
     """Level of each task in [0, 1)."""
+    # By the id of the job: whatever else is in the stream, its tasks are the same.
     sequence = np.random.SeedSequence(seed, spawn_key=tuple(job.id.encode("utf-8")))
     return np.random.Generator(np.random.PCG64(sequence)).random(job.n_tasks)
 

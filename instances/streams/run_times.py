@@ -214,6 +214,7 @@ _RECORD_WITH = {"samples_s": "SampledRunTimes", "sequence_s": "SequenceRunTimes"
 
 def _record_of(value: Any) -> str | None:
     """Name of the record that run times are, by what they give; None if it cannot be told."""
+    # A record that is handed over was validated before.
     if isinstance(value, Record):
         return type(value).__name__
     if not isinstance(value, Mapping):

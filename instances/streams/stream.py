@@ -45,6 +45,7 @@ def _names(entries: Any) -> list[str] | None:
 
 def _type_issues(vm_types: Numbered[StreamVmType], block_s: int | None) -> Iterator[Issue]:
     yield from duplicates("vm_types", "name", ((index, vm_type.name) for index, vm_type in vm_types))
+    # Prices by the hour follow from the block; where that is wrong, they would all seem so.
     if block_s is None:
         return
     low, high = _USD_PER_HOUR
@@ -83,6 +84,7 @@ def _job_issues(jobs: Numbered[Job], application_names: list[str] | None) -> Ite
         if job.deadline_s - first_s > MAX_SECONDS:
             rule = f"is more than {MAX_SECONDS} s after the first arrival (submitted_s {first_s})"
             yield Issue(where, rule, "deadline_s", job.deadline_s, job.id)
+        # Names are compared only where all of them are right, else one fault would bring many.
         if application_names is not None and job.application not in known:
             hints += 1
             hint = f" ({near_names(job.application, application_names)})" if hints <= _MOST_HINTS else ""

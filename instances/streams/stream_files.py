@@ -69,6 +69,7 @@ def stream_of_run_times(
     source = source_name(path)
     run_times = _listed_seconds(read_text(path), source)
     stem = Path(source).stem
+    # Late enough for a single VM to run all of them, one after the other.
     done_s = creation_overhead_s + math.ceil(sum(map(exact_seconds, run_times)))
     return Stream(
         name=name if name is not None else stem if is_name(stem) else "run times",

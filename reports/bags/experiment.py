@@ -183,6 +183,7 @@ class Days:
     deadline_s: float = float("nan")
     is_bound: bool = False
     late_days: int = 0
+    # Days whose rows do not say how many are late: that follows from the makespans.
     judged_s: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, row: CellRow) -> None:
@@ -297,6 +298,7 @@ def _share(part: int, whole: int) -> tuple[float, float]:
 def _spread(values: array[float], place: int, policy: str, shown: str) -> Curve:
     """Return the curve of a distribution, at no more of its points than a picture shows."""
     known, n = np.sort(_known(values)), len(values)
+    # Equally many days between two points, so that steep parts have as many as flat ones.
     places = np.unique(np.linspace(0, len(known) - 1, min(len(known), _STEPS)).astype(int)).tolist()
     points = tuple((float(known[at]), 100 * (at + 1) / n) for at in places)
     hover = tuple((f"{policy}: {shown.format(x)} at most on {y:.1f} % of the days",) for x, y in points)

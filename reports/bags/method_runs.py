@@ -121,6 +121,7 @@ def _profile(summaries: Sequence[Summary], references: Mapping[str, Reference], 
     for method, found in ratios.items():
         found.sort()
         steps = [(ratio, 100 * (place + 1) / instances) for place, ratio in enumerate(found)]
+        # A curve begins at the left edge, where a method has no plan as good as the best, at 0.
         steps = [(1.0, 100 * sum(ratio <= 1 for ratio in found) / instances), *steps]
         steps.append((last * 1.02, steps[-1][1]))
         hover = tuple((f"{method}: at most {x:.4f} times the best on {y:.0f} % of the instances",) for x, y in steps)
@@ -183,6 +184,7 @@ def _growth(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> list[Bl
     times: dict[str, Plot] = {}
     for family, varied in families.items():
         for name, values in varied.items():
+            # A parameter that does not change is no axis.
             if len(values) < 2 or name == "seed":
                 continue
             title = f"{family}: {name.replace('_', ' ')}"
@@ -243,6 +245,7 @@ def _fronts(runs: Sequence[Row], numbers: Mapping[str, int]) -> list[Block]:
 
 def _front(rows: Sequence[Row], numbers: Mapping[str, int]) -> Plot:
     best: list[tuple[float, float]] = []
+    # By makespan: a plan is on the front if it is cheaper than all that are faster.
     for makespan, cost in sorted({(float(row.makespan_s or 0), row.cost_usd or 0.0) for row in rows}):
         if not best or cost < best[-1][1]:
             best.append((makespan, cost))

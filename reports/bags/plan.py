@@ -89,6 +89,7 @@ def _facts(
 ) -> list[tuple[str, str]]:
     instance = schedule.instance
     share = 100 * schedule.makespan_s / instance.deadline_s
+    # Whichever is highest: each of them holds for all plans.
     known = [bound.value for bound in bounds if bound.unit == "objective" and not math.isinf(bound.value)]
     survivors = None
     if answer is not None and answer.get("bound") is not None:
@@ -131,6 +132,7 @@ def _facts(
 def _best_known(instance: Instance) -> BestKnown | None:
     """Return the best known values of an instance, if the library has it just as it is."""
     entry = best_known().get(instance.name)
+    # A bag of the same name with another deadline has other best plans.
     if entry is None or with_d_spot(library_instance(instance.name)).to_document() != instance.to_document():
         return None
     return entry

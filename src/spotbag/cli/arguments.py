@@ -113,6 +113,7 @@ class CsvOptions(TaskFileOptions):
     @property
     def task_file_options(self) -> list[str]:
         """Options of these that are given."""
+        # Of this class alone: what inherits it has options that are about more than files of tasks.
         names = {entry.name for entry in fields(CsvOptions)}
         return [option for name, option in given_options(self).items() if name in names]
 
@@ -156,6 +157,8 @@ class CsvOptions(TaskFileOptions):
         from ..instances.table_formats import FORMATS
 
         path = read_once(path)
+        # A table of people is asked for by people, who may be wrong: its content decides. Formats of tools
+        # are taken at their word.
         found = kind_of(path) if kind is None or FORMATS[kind].own else kind
         if found in ("swf", "gwf"):
             return self._of_log(path, asked, cast("LogFormat", found))
@@ -188,6 +191,7 @@ def kind_of(path: StrPath) -> str:
         return "table"
     try:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
+            # Only the beginning: a file of millions of tasks is read once, by the reader that it is for.
             return kind_of_file(file.read(HEAD))
     except (OSError, ValueError):
         return "instance"
@@ -343,6 +347,7 @@ class InstanceOptions(CsvOptions):
         """
         given = [option for option in self.task_file_options if not (zone_of_days and option == "--zone")]
         file = read_once(argument)
+        # An instance has its VM types, so that options about these would be passed over in silence.
         if not self.is_of_tasks(file):
             instance = load_instance(file, late)
             if given:
@@ -383,12 +388,15 @@ class InstanceOptions(CsvOptions):
         try:
             changed = instance.replace(**changes)
         except InputError as error:
+            # The values came from options: whoever gave them knows no path in a document.
             issues = list(error.issues)
             if self.deadline is not None:
                 from ..instances.instance_checks import with_deadline_first
 
                 issues = with_deadline_first(issues, self.deadline)
             raise self._error(instance.name, issues) from None
+        # Neither is an error, as scripts have the same options for all bags; but nobody should believe that
+        # they did something.
         if "spot" not in changed.markets or all(offer.market != "spot" for offer in changed.offers):
             for option, value in (("--d-spot", self.d_spot), ("--survive", self.survive)):
                 if value is not None:
@@ -404,6 +412,7 @@ class InstanceOptions(CsvOptions):
                 said.append(issue)
             else:
                 said.append(Issue(f"{option} {show_value(issue.value)}".replace("'", ""), _with_near(option, issue)))
+        # One wrong option needs no list of what is wrong with the instance.
         if len(said) == 1 and said[0] is not issues[0]:
             return InputError(said[0].where, [Issue("", said[0].rule)])
         return InputError(f"{name} with the values of the command line", said)
@@ -431,6 +440,7 @@ class InstanceOptions(CsvOptions):
             reserved_mb = _reserve_mb(self.memory_reserve)
             types = [entry.model_copy(update={"reserved_mb": reserved_mb(entry.memory_mb)}) for entry in types]
         if self.max_price is not None:
+            # Of machines that exist at a price of their own, no more are rented.
             prices = {f"{offer}": offer.price_usd_per_hour for offer in instance.offers if offer.listed_as is None}
             dear = [f"{name} ({usd:g} $/h)" for name, usd in prices.items() if usd > self.max_price]
             if len(dear) == len(prices):
@@ -449,6 +459,7 @@ class InstanceOptions(CsvOptions):
         given = {name: value for name, value in weights.items() if value is not None}
         if not given and self.goal is None and self.budget is None:
             return {}
+        # Weights and scales are of the goal that balances; the instance would refuse them.
         if self.goal in ("cheapest", "fastest"):
             warn(f"{_OPTION_OF[name]} changes nothing: the goal is {self.goal}" for name in given)
             given = {}
@@ -593,6 +604,7 @@ def is_path(argument: StrPath, names: Sequence[str]) -> bool:
     if not isinstance(argument, str) or argument == STANDARD_INPUT:
         return True
     readable = is_readable_file(argument)
+    # The name of the library wins, so that the same command gives the same instance in every folder.
     if argument in names:
         if readable:
             warn([f"{argument} is taken from the library; the file of this name is ./{argument}"])
@@ -633,6 +645,7 @@ def check_output(path: str | None, *others: str | None) -> None:
     """Refuse, before any work is done, an output file in a folder that does not exist, or over another file."""
     if path is None:
         return
+    # By what the paths lead to: a link to the input is the input.
     if any(source is not None and os.path.realpath(path) == os.path.realpath(source) for source in others):
         raise SpotbagError(f"{path}: is another file of this command; write to its own")
     if path == "-":
@@ -660,4 +673,5 @@ def refuse_two_from_standard_input(*sources: str | None) -> None:
 
 def parse_options(pairs: list[str]) -> dict[str, str]:
     """Read ``name=value`` pairs."""
+    # Options are written with hyphens on the command line, as all others there.
     return {name.replace("-", "_"): value for _, name, value in pairs_of("--option", pairs, "NAME=VALUE")}

@@ -78,6 +78,7 @@ class ArrivalOptions(JobOptions, CsvOptions, ABC):
         from ..instances.table_formats import kind_of_file
 
         kind = kind_of_file(text)
+        # Options of the other kind of file would be passed over, and jobs taken that nobody wanted.
         of_others = _OF_TABLES if kind in ("swf", "gwf") else {field.name for field in fields(JobOptions)}
         wrong = [option for name, option in given_options(self).items() if name in of_others]
         if wrong:
@@ -145,6 +146,7 @@ class StreamFileOptions(ArrivalOptions):
         from ..instances.bags.vm_catalogue import choose_vm_types, price_notes
         from ..instances.streams.entries import StreamVmType
 
+        # Without types, only numbers of VMs can be compared, for which one type at a price of one is enough.
         if self.types is None:
             if wrong := {"speed", "region", "prices", "market"} & {*given_options(self)}:
                 raise SpotbagError(f"--{min(wrong)}: is for VM types; --types NAMES says which")
@@ -156,6 +158,7 @@ class StreamFileOptions(ArrivalOptions):
             offer = vm_type["offers"].get(self.market)
             if offer is None:
                 raise SpotbagError(f"--market {self.market}: {vm_type['name']} has no price there")
+            # Streams are billed by whole blocks, catalogues by the hour.
             usd = offer["price_usd_per_hour"] * self.block / SECONDS_PER_HOUR
             known = {name: vm_type[name] for name in ("name", "vcpus", "memory_mb")}
             made.append(StreamVmType(**known, price_usd_per_block=usd))
@@ -213,5 +216,6 @@ OF_PLATFORMS = Only("resources", "budget_rate", *_OF_ARRIVALS)
 def _name(source: str) -> str:
     from ..core.quantities import is_name
 
+    # The file may have any name, that of a stream is shown, and stands in names of instances.
     stem = os.path.basename(source).rsplit(".", 1)[0][:_LONGEST_NAME]
     return stem if is_name(stem) else "jobs"

@@ -75,6 +75,7 @@ def audit_command(
         traces = read_traces(trace)
         reports = audit_traces(traces, given=None if instance is None else _load(instance, traces[0]))
     n_findings = sum(len(report.findings) for report in reports)
+    # Bags are replayed on days of a scenario, streams and platforms with draws of a seed.
     draw = "seed" if "seed" in traces[0].run else "day"
     if as_json:
         judged: dict[str, Any] = {"platform" if traces[0].of_platform else "instance": traces[0].instance["name"]}
@@ -94,6 +95,7 @@ def _audited(entry: Trace, report: AuditReport, draw: str) -> AuditedRun:
     """Return the verdict on a run; ``draw`` is the key of its number: ``day`` or ``seed``."""
     cost = "cost" if entry.of_platform else "cost_usd"
     status, events = "correct" if report.correct else "incorrect", len(entry.events)
+    # The auditor has one field for both; a platform counts in units that are no dollars.
     amounts = {draw: entry.run[draw], "cost_usd": ABSENT, cost: report.cost_usd}
     return AuditedRun.of(report, policy=entry.run["policy"], status=status, events=events, **amounts)
 

@@ -167,6 +167,7 @@ def run_command(
     executor = work.executor(context)
     warn(_oversubscribed(executor, asked.threads))
     for name in asked.papers:
+        # A wrong option of a paper would else be found after hours of runs.
         papers_module("papers").paper_of(asked, name, executor)  # faults are reported before anything is run
     with interruptible():  # from here on there is an answer, which a signal asks for
         with counting("running", None, left=True) as count:
@@ -194,6 +195,7 @@ def run_command(
 def _oversubscribed(workers: Workers, threads: int) -> list[str]:
     """Warn of more threads than there are cores: times then say little."""
     cores = usable_cores()
+    # A cluster knows its cores itself.
     if not isinstance(workers, int) or workers * threads <= cores:
         return []
     return [
@@ -223,6 +225,7 @@ def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
         path = Path(out) / f"{name}.json"
         papers = papers_module("papers")
         paper, options = papers.paper_of(asked, name, workers)
+        # Papers take minutes each: what was replayed with the same settings is not replayed again.
         if not _has_replayed(path, options.about()):
             try:
                 result = papers.replayed_paper(paper, options, name, left=True)
@@ -240,6 +243,7 @@ def _has_replayed(path: Path, about: dict[str, Any]) -> bool:
 
     if not path.is_file():
         return False
+    # By way of JSON, in which tuples are lists, so that equal settings are equal.
     there, wanted = parse_json(read_text(path), str(path)), parse_json(format_json(about), str(path))
     return all(there.get(key) == value for key, value in wanted.items())
 

@@ -128,6 +128,7 @@ def scenario_command(
     from ..instances.bags.scripted_days import ScriptedScenario
     from ..instances.clouds import find_cloud
 
+    # A day is drawn for the VM types of a bag: without one there is only the scenario.
     if (day is None) != (instance is None):
         raise SpotbagError("--day and --instance go together: which day, and for which instance it is drawn")
     path = to_file(out)
@@ -199,6 +200,7 @@ def generate_command(*, of: GeneratorOptions, out: str | None = out_option(), as
     from ..instances.bags.generator import generate_instance
 
     check_output(out)
+    # A number below 0 stands for none, as an option without a value cannot be given.
     share = None if of.d_spot_fraction < 0 else of.d_spot_fraction
     deliver_instance(generate_instance(**asdict(of) | {"d_spot_fraction": share}), out, as_json)
 
@@ -221,6 +223,7 @@ def export_command(
     if (map_file is None) != (plan is None):
         raise SpotbagError("--plan and --map go together: the plan to read, and where to write the map")
     check_outputs((instance, plan), job, env, map_file)
+    # The plan is read before anything is written: no files of an export whose plan is wrong.
     problem = load_instance(instance)
     schedule = None if plan is None else read_schedule(plan, problem)
     warnings = write_hads_files(problem, job, env)

@@ -144,6 +144,7 @@ def _memory_mb(option_name: str, text: str | None) -> float | None:
 
 def _key(sort: str) -> Callable[[CataloguedType], Any]:
     def price(market: Market) -> Callable[[CataloguedType], float]:
+        # What has no price comes last.
         return lambda row: inf if (per_core := row.usd_per_core_hour(market)) is None else per_core
 
     keys: dict[str, Callable[[CataloguedType], Any]] = {
@@ -239,10 +240,12 @@ def prices_command(
     path = to_file(out)
     check_output(path, base, *files.paths)
     news = files.read()
+    # Types of two providers do not go into one catalogue.
     if base is None and news[0].provider != (shipped := read_catalogue()).provider:
         warn([f"the catalogue begins with nothing: the shipped one is of {shipped.provider}"])
         base = "none"
     begun = None if base == "none" else read_catalogue(base)
+    # Rows of types alone say no region; that of a catalogue with one region is meant.
     place = files.region
     place = place if place is not None or begun is None or len(begun.regions) > 1 else begun.regions[0]
     wanted = names_in([types] if types else [])

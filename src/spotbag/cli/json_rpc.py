@@ -102,6 +102,7 @@ class _Batch:
     def add(self, answer: str | None) -> None:
         """Add an answer; None of a notification."""
         with self.lock:
+            # A notification is counted as the others are: the batch is complete when all are done.
             self.answers += [] if answer is None else [answer]
             self.waiting -= 1
             if not self.waiting and self.answers:
@@ -183,6 +184,8 @@ class Server:
         for call in self._stop_all():
             if call.thread is not None:
                 call.thread.join(max(until - time.monotonic(), 0.0))
+                # A solver may not look at the request to stop for a while, and Python would wait for
+                # its thread.
                 leave_behind(call.thread, call.stop.set)
 
     def _take(self, line: bytes) -> None:
@@ -250,6 +253,7 @@ class Server:
             n_calls, taken = len(self._calls), message.id in self._calls
         if taken:
             raise _Refusal(INVALID_REQUEST, f"id {show_value(message.id)} is that of a request which is under way")
+        # Requests to stop must get through when nothing else does.
         if message.method not in _OWN and (n_calls >= self._most or self._over):
             why = "the server has been shut down" if self._over else f"{n_calls} requests are under way: await some"
             raise _Refusal(REFUSED, why)
@@ -283,6 +287,7 @@ class Server:
 
 def _identifier(given: Any) -> Any:
     """Return the id of a message that may be none; None if it has none that is valid."""
+    # Without an id it is a notification, which has no answer; an id of null has one.
     found = given.get("id", ABSENT) if isinstance(given, dict) else None
     if isinstance(found, bool) or (isinstance(found, float) and not math.isfinite(found)):
         return None

@@ -134,6 +134,7 @@ def _parameter(name: str, hint: Any, stated: Field[Any], default: Any) -> inspec
     names = [called, said.pop("short", None)] if kind is typer.Option else []
     said["autocompletion"] = said.pop("completes", None)
     said["rich_help_panel"] = said.pop("panel", None)
+    # Typer shows a default as it is, and a bare number would have no unit.
     if said["metavar"] == "TIME" and default not in (None, MISSING):
         default = f"{default:g}s"  # as the help shows it
     return inspect.Parameter(
@@ -151,6 +152,7 @@ def given_options(record: Any, usual: Any = None) -> dict[str, str]:
     """
 
     def of(values: Any, name: str) -> Any:
+        # Typer gives an empty list for an option that may be repeated and is absent.
         return None if (value := getattr(values, name)) == [] else value
 
     absent = type(record)() if usual is None else usual
@@ -184,6 +186,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 
     The default of a record, if it has one, has the defaults of the options.
     """
+    # Annotations are texts, as everywhere here; typer needs what they stand for.
     hints = get_type_hints(command, include_extras=True)
     records: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
     found: dict[str, inspect.Parameter] = {}

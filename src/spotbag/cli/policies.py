@@ -87,6 +87,7 @@ def _installed() -> list[DescribedPolicy]:
         for command, kind in kinds.items():
             what = plugin.what
             try:
+                # A plug-in does not say which command it is for: it is tried as a policy of each, made with the seed 0.
                 made = kind.of_plugin(plugin, plugin.name)(0)
             except Unusable:
                 if isinstance(what, kind.base) or (isinstance(what, type) and issubclass(what, kind.base)):
@@ -108,5 +109,6 @@ def _rules(policies: Sequence[DescribedPolicy]) -> Iterator[tuple[str, str, str,
         for name, summary in policy.rules.items():
             holders.setdefault((policy.command, f"+{name}", summary), []).append(policy.name)
     for (command, name, summary), names in holders.items():
+        # Rules of all policies are said to be those of all, where there is more than one.
         built_in = sum(1 for policy in policies if policy.command == command and not policy.distribution)
         yield command, name, summary, "all" if len(names) == built_in > 1 else ", ".join(names)

@@ -55,6 +55,7 @@ def _report(what: str, instance: str | None, changes: InstanceOptions, state: st
     from ..reports.papers import PAPER_FORMAT, paper_report, parse_paper
     from ..schedules.documents import SCHEDULE_FORMAT
 
+    # Read once, as it may be standard input.
     text = "" if os.path.isdir(what) else read_text(what)
     kind, source = format_of(text), source_name(what)
     if kind in (SCHEDULE_FORMAT, _ANSWER):

@@ -140,6 +140,7 @@ class RunOptions(RecordOptions):
 
     def check_files(self, *sources: str | None) -> None:
         """Refuse, before any work is done, a record of more than one run, and files that cannot be written."""
+        # A record of many runs would be of gigabytes, and nobody would read it.
         for option_name, wanted in (("--trace", self.trace is not None), ("--tell", self.story)):
             if wanted and self.n_runs != 1:
                 raise SpotbagError(f"{option_name}: is for a single run; add --once (the run of --seed)")

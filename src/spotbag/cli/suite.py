@@ -137,6 +137,7 @@ def submit_command(
     lines = list(submitted_lines(folder, suite, f"{name}: " if name else ""))
     warnings = tuple(f"{row.source}: left out: {row.reason}" for _, row in lines if row.reason)
     warn(warnings)
+    # A file without a row would be refused by whoever checks it.
     if len(warnings) == len(lines):
         raise input_error(folder, f"has no row that could be submitted for {suite}")
     write_text(out, "".join(f"{line}\n" for line, row in lines if not row.reason))

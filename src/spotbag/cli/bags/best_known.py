@@ -109,6 +109,7 @@ def _library_names(names: list[str]) -> list[str]:
     """The names, each once and in the library; all of it if there are none."""
     from ...instances.library import library_instance, library_names
 
+    # Refused before any is solved, which takes a minute each.
     for name in names:
         library_instance(name)
     return list(dict.fromkeys(names)) or library_names()

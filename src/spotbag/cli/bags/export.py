@@ -68,6 +68,7 @@ def export_command(
         raise SpotbagError(f"--to {to}: must be {' or '.join(TARGETS)}")
     document = read_schedule_document(plan)
     schedule = schedule_or_none(document, instance, plan, changes, state)
+    # Without its instance, a plan can be exported as the document says it.
     exported = write_export(schedule or document, out, target, infra)
     if not exported:
         warn(["the plan has no tasks"])

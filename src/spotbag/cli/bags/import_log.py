@@ -198,6 +198,7 @@ def _vm_table(execution: Execution) -> Table:
 
 
 def _task_table(execution: Execution) -> Table:
+    # A task that an executor has run elsewhere than planned is what one looks for in the table.
     def vm(row: ActualTask) -> str:
         return row.planned_vm if row.vm in (None, row.planned_vm) else f"{row.vm} (planned: {row.planned_vm})"
 

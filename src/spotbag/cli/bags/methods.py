@@ -47,6 +47,7 @@ def methods_command(
     """List the methods of 'solve', those of installed plug-ins included: what each can do, and its options."""
     from ...solvers.bags.methods import describe_options, find_method, listed_methods
 
+    # A plug-in that is broken is left out of the list, and refused by its name.
     methods = listed_methods() if name is None else [find_method(name)]
     if as_json:
         described = {

@@ -198,6 +198,7 @@ def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[
 
     plans = {}
     for method in _HEURISTICS:
+        # Each plan is a start for the front as well.
         result = solve(instance, method, seed=seed, time_limit_s=limit_s)
         warn(f"{instance.name} by {method}: {text}" for text in result.warnings)
         if result.schedule is not None:
@@ -209,6 +210,7 @@ def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[
 
 def _row_of_plan(front: ParetoFront, method: str, plan: Schedule) -> Heuristic:
     """Return the figures of a heuristic's plan, and the cost of the cheapest point of the front that is as fast."""
+    # Points that are as fast and cheaper are what the heuristic has missed.
     least = min((point.cost_usd for point in front.points if point.makespan_s <= plan.makespan_s), default=None)
     return Heuristic.of(plan, method=method, cost_of_front_usd=least)
 

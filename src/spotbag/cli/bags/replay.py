@@ -118,6 +118,7 @@ class _Days:
         if not self.references:
             return {}
         days = self.replay(self.policies if HINDSIGHT in self.references else [], 1, first_day=day)
+        # A single day has no answer that could be cut short.
         if days.interrupted:
             raise KeyboardInterrupt
         found = zip(REFERENCES, (*days.bounds_usd, *days.hindsight_usd), strict=True)
@@ -263,10 +264,12 @@ def _replay(
         raise SpotbagError(f"--plan and {next(iter(given.values()))}: give one of them; the plan is read, or made")
     options.check_number()
     days_from = None if asked.scenario is None else scenarios.find(asked.scenario)
+    # Zones are those of the days here, also where the bag is a file of tasks.
     problem = changes.load(instance, zone_of_days=True)
     if days_from is None:  # whole types as in the papers, or VM by VM on today's clouds
         cloud = clouds.cloud or problem.cloud or "papers"
         days_from = scenarios.find("hads/sc4" if cloud == "papers" else "vms/shocks")
+    # Before planning, which may take minutes: not all policies know dates of tasks.
     for make in KIND.several(replayed, 0, none=True):
         require_dates_known(make(0), problem)
     checked, maker, interrupted = _plan(problem, asked.plan, planning)

@@ -117,6 +117,7 @@ def print_summary(
     rows = [*_main_rows(summaries, days, references), []]
     for heading, metric, digits, kinds in _ROWS:
         means = [summary.means[metric] for summary in summaries]
+        # What cannot happen on a cloud has no row, unless it has happened nevertheless, by an event of a script.
         if kinds is None or days.cloud.interruption in kinds or any(found.mean for found in means):
             rows.append([heading, *(mean_cell(found, digits) for found in means), *[""] * len(references)])
     for part in _side_by_side(Table(columns, rows)):
@@ -178,6 +179,7 @@ def _main_rows(summaries: Sequence[PolicySummary], days: Days, references: Seque
         gaps = [best - bound for best, bound in pairs if best is not None and bound is not None]
         line = row("regret: cost above the bound ($)", "regret_usd", 4)
         if HINDSIGHT in references:
+            # Regret of the references themselves: only of hindsight there is some, and it may be that of the bound.
             line[references.index(HINDSIGHT) - len(references)] = mean_cell(estimate(gaps), 4)
         lines.append(line)
     return lines
@@ -226,6 +228,7 @@ def _print_worst(days: Days) -> None:
     from ...replay.bags.runs import is_baseline
 
     for name, outcomes in zip(days.policies, days.outcomes, strict=True):
+        # The baseline pays the same on all days.
         if is_baseline(name):
             continue
         number = max(range(len(outcomes)), key=lambda index: _badness(outcomes[index]))

@@ -149,6 +149,7 @@ class ServedBags:
         if asked.initial is not None:
             document = schedule_document_of(asked.initial, "initial")
             options["initial"] = schedule_of_document(document, with_d_spot(bag), "initial")
+        # From here on nothing of the request can be wrong: what it changes holds for the next one, which need not wait.
         self._hold(kept, bag, state)
 
         def tell(point: Any, planned: int) -> None:
@@ -167,6 +168,7 @@ class ServedBags:
         asked = params_as(PARAMS["replan"], given)
         kept, bag, state = self._of(asked)
         start = kept.plan
+        # A start of null asks for none, and is not the same as no word of a start.
         if "start" in asked.model_fields_set:
             start = None
         if asked.start is not None:
@@ -258,5 +260,6 @@ class ServedBags:
     def _keep(self, kept: _Kept, call: Call, result: Result, since: State | None) -> None:
         """Keep a plan, unless a later request has one."""
         with self._lock:
+            # Requests end in any order; the plan of the latest one counts.
             if result.schedule is not None and call.number > kept.number:
                 kept.plan, kept.since, kept.number = result.schedule, since, call.number

@@ -125,6 +125,7 @@ def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:
     from ...schedules.schedule_files import parse_schedule_document
 
     file = read_once(what)
+    # Only a document of ours says itself what it is.
     if changes.is_of_tasks(file) or not is_path(file, library_names()):
         return changes.load(file)
     text, source = read_text(file), source_name(file)
@@ -145,6 +146,7 @@ def _show_instance(instance: Instance, as_json: bool) -> None:
     assert cores is not None, "an instance has tasks"
     runtimes: dict[str, Range | None] = {}
     for index, vm_type in enumerate(instance.vm_types):
+        # As given, before they are rounded to whole seconds.
         column = instance.given_runtime_s[:, index]
         there = np.isfinite(column)
         runtimes[vm_type.name] = Range.of_values(np.repeat(column[there], counts[there]))

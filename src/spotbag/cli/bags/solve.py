@@ -199,12 +199,14 @@ def solve_command(
     """
     files = PlanFiles(out, gantt, plot)
     files.check(as_json, instance, planning.initial, days_to_come.scenario)
+    # One option for two things: what a plan may be, and, in dollars, what a late day counts among others.
     late = "least" if days_to_come.late == "least" else None
     days_to_come = replace(days_to_come, late=None) if late else days_to_come
     days_to_come.demand_scenario(scenarios)
     _refuse_goals(near_least, changes, days_to_come)
     problem = changes.load(instance, late, zone_of_days=days_to_come.scenario is not None)
     with interruptible():  # from here on there is an answer, which a signal asks for
+        # A choice makes plans of its own, by methods and limits that it divides.
         choice = None if days_to_come.scenario is None else _choose(problem, days_to_come, scenarios, planning)
         result = plan_by(problem, planning, near_least) if choice is None else choice.result
         if result.interrupted:
@@ -215,6 +217,7 @@ def solve_command(
             days: Any = ABSENT if choice is None else choice.to_dict()
             Solve(**result.to_dict(), days_to_come=days).print_with_plan(result)
         else:
+            # A plan on standard output must be all that is there, to be read by the next command.
             with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
                 print_result(result, problem)
                 if explain:
@@ -342,6 +345,7 @@ def _proved(result: Result, quantity: str) -> str:
     for place, stage in enumerate(result.stages):
         if stage.quantity != quantity:
             continue
+        # Only the first quantity has a bound of plans that need not survive.
         other = None if place else result.gap_without
         least = "the least at that " + ("cost" if quantity == "makespan_s" else "end") if place else "the least"
         least += "" if other is None else _OF_SURVIVORS

@@ -232,6 +232,7 @@ def _sized(job: Job, problem: SizingProblem, sizing: Sizing) -> SizedJob:
     from ...solvers.streams.sizing import earlier_and_cheaper
 
     cheaper = earlier_and_cheaper(problem, sizing)
+    # No VMs cost nothing, which would read as the best there is.
     costs = {} if sizing.status != "infeasible" else {"cost_usd": None, "started_cost_usd": None}
     return SizedJob.of(
         sizing,

@@ -209,6 +209,7 @@ def stream_command(
         return
     options.check_files(source)
     names = names_in(options.policy or _DEFAULT_POLICIES)
+    # Before the stream is read, by names as they are given: these say which settings have an effect.
     options.check_settings(names)
     loaded = options.load(stream, of_jobs)
     sampling, a2ha = options.settings()
@@ -258,10 +259,12 @@ def _warn_of_hopeless_jobs(stream: Stream) -> None:
     from ...models.streams.sizing import problem_of_job
     from ...solvers.streams.sizing import size_job
 
+    # Jobs of an application that have equally long are sized once.
     hopeless: dict[tuple[str, int], list[str]] = {}
     for job in stream.jobs_by_submission:
         hopeless.setdefault((job.application, job.deadline_s - job.submitted_s), []).append(job.id)
     for jobs in hopeless.values():
+        # One task in time is all that must be possible: more of them take more VMs.
         problem = problem_of_job(stream, stream.job(jobs[0]), n_tasks=1)
         sizing = size_job(problem, method="dynamic-programme")
         if sizing.status == "infeasible":
