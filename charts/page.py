@@ -141,18 +141,10 @@ def plot_data(plot: Plot) -> dict[str, Any]:
     """
     looks: dict[Look, int] = {}
     number = partial(_number, looks)
+    alike = ("points", "steps", "line", "beside", "spans", "across")
     curves = [
-        {
-            "look": number(curve.look),
-            "points": curve.points,
-            "steps": curve.steps,
-            "name": printable(curve.name),
-            "line": curve.line,
-            "hover": [_lines(lines) for lines in curve.hover],
-            "beside": curve.beside,
-            "spans": curve.spans,
-            "across": curve.across,
-        }
+        {name: getattr(curve, name) for name in alike}
+        | {"look": number(curve.look), "name": printable(curve.name), "hover": [*map(_lines, curve.hover)]}
         for curve in plot.curves
     ]
     return {

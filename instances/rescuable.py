@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from ..core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArra
 from .entries import BASELINE, FULL_SPEED, NEVER, RentalOffer, due_s
 from .group_limits import limits_of, most_within
 from .instance import Instance, RescueTime
+
+Kind = TypeVar("Kind", bound=Instance)
 
 LOST_AT_ONCE: Mapping[str, Literal["pool", "type"]] = {"one-pool": "pool", "one-type": "type"}
 """Spot VMs that are lost at one moment at some levels; at the others, all of them."""
@@ -47,10 +49,7 @@ class RescuableInstance(Instance):
     @classmethod
     def of(cls, instance: Instance, lost_at_once: Literal["pool", "type", "market"]) -> RescuableInstance:
         """Return an instance as one of this kind; spot VMs end early enough for the shortest task to be done again."""
-        fields = {name: getattr(instance, name) for name in instance.model_fields_set | {"format"}}
-        made = cls.model_construct(**fields, rescued_by_s=instance.deadline_s, lost_at_once=lost_at_once)
-        known = {name: value for name, value in instance.__dict__.items() if name not in cls.model_fields}
-        made.__dict__.update({name: value for name, value in known.items() if name not in _OF_LATEST})
+        made = _made_of(cls, instance, rescued_by_s=instance.deadline_s, lost_at_once=lost_at_once)
         spot = instance.offer_is_spot
         if not spot.any():
             return made
@@ -254,12 +253,13 @@ def of_bag(instance: Instance) -> Instance:
     """Return the instance whose plans need not leave that time, with the D_spot of one whose plans must."""
     if not isinstance(instance, RescuableInstance):
         return instance
-    fields = {
-        name: getattr(instance, name)
-        for name in instance.model_fields_set | {"format"}
-        if name in Instance.model_fields
-    }
-    made = Instance.model_construct(**fields)
-    known = {name: value for name, value in instance.__dict__.items() if name not in type(instance).model_fields}
-    made.__dict__.update({name: value for name, value in known.items() if name not in _OF_LATEST})
+    return _made_of(Instance, instance)
+
+
+def _made_of(kind: type[Kind], instance: Instance, **fields: Any) -> Kind:
+    """Return an instance as one of a kind, with what is known of it already but for latest ends of tasks."""
+    names = (instance.model_fields_set | {"format"}) & kind.model_fields.keys()
+    made = cast("Kind", kind.model_construct(**{name: getattr(instance, name) for name in names}, **fields))
+    computed = instance.__dict__.keys() - type(instance).model_fields.keys() - _OF_LATEST
+    made.__dict__.update({name: instance.__dict__[name] for name in computed})
     return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -76,20 +76,7 @@ class Distribution:
 
     def sample(self, counts: IntArray, rng: np.random.Generator) -> FloatArray:
         """Draw a value for each class; ``counts`` says how many tasks it stands for. Sorted for ``beta``."""
-        size = len(counts)
-        if self.shape == "constant":
-            return np.full(size, self.parameters[0])
-        if self.shape == "uniform":
-            return rng.uniform(self.parameters[0], self.parameters[1], size)
-        if self.shape == "normal":
-            mean, deviation = self.parameters
-            return np.maximum(rng.normal(mean, deviation, size), mean / 10)
-        if self.shape == "lognormal":
-            median, sigma = self.parameters
-            return rng.lognormal(math.log(median), sigma, size)
-        low, mean, high = self.parameters
-        share = (mean - low) / (high - low)
-        return match_summary(np.sort(rng.beta(2 * share, 2 * (1 - share), size)), counts, low, mean, high)
+        return _SAMPLERS[self.shape](rng, counts, *self.parameters)
 
 
 def match_summary(values: FloatArray, counts: IntArray, low: float, mean: float, high: float) -> FloatArray:
@@ -111,6 +98,20 @@ def match_summary(values: FloatArray, counts: IntArray, low: float, mean: float,
     if room:
         stretched[inner] += min(missing / room, 1.0) * (end - stretched[inner])
     return stretched
+
+
+def _beta(rng: np.random.Generator, counts: IntArray, low: float, mean: float, high: float) -> FloatArray:
+    share = (mean - low) / (high - low)
+    return match_summary(np.sort(rng.beta(2 * share, 2 * (1 - share), len(counts))), counts, low, mean, high)
+
+
+_SAMPLERS: Mapping[str, Callable[..., FloatArray]] = {
+    "constant": lambda rng, counts, value: np.full(len(counts), value),
+    "uniform": lambda rng, counts, low, high: rng.uniform(low, high, len(counts)),
+    "normal": lambda rng, counts, mean, deviation: np.maximum(rng.normal(mean, deviation, len(counts)), mean / 10),
+    "lognormal": lambda rng, counts, median, sigma: rng.lognormal(math.log(median), sigma, len(counts)),
+    "beta": _beta,
+}
 
 
 def generate_instance(

@@ -190,7 +190,8 @@ def timeline_of_document(document: Mapping[str, Any], source: str = "timeline") 
     record = validate_record(TimelineDocument, document, source)
     places = sorted(range(len(record.events)), key=lambda place: record.events[place].time_s)
     entries = [record.events[place] for place in places]
-    events = tuple(map(_event_of_entry, entries))
+    # Entries have the fields of events, in the same order.
+    events = tuple(TimelineEvent(*entry.__dict__.values()) for entry in entries)
     issues = event_issues(events, places)
     if issues:
         raise InputError(source, issues)
@@ -373,12 +374,8 @@ def field_fault(kind: EventKind, fields: Collection[str], time_s: int) -> tuple[
 
 
 _OPTIONAL = TimelineEvent._fields[3:]
-_OF_INTERRUPTIONS = frozenset({"vm", "share", "notice_s", "age_s"})
 _FIELDS_OF: Mapping[EventKind, frozenset[str]] = {
-    "interrupt": _OF_INTERRUPTIONS,
-    "hibernate": _OF_INTERRUPTIONS,
-    "stop": _OF_INTERRUPTIONS,
-    "terminate": _OF_INTERRUPTIONS,
+    **dict.fromkeys(INTERRUPTIONS, frozenset({"vm", "share", "notice_s", "age_s"})),
     "resume": frozenset({"vm"}),
     "capacity": frozenset({"vms", "by", "notice_s"}),
     "price": frozenset({"market", "usd_per_hour"}),
@@ -425,11 +422,6 @@ class _TypeSoFar:
         self.down = event.interrupts or event.vms == 0
         self.disturbed = kind != "resume"
         return issues
-
-
-def _event_of_entry(entry: EventEntry) -> TimelineEvent:
-    fields = (entry.vm, entry.share, entry.notice_s, entry.vms, entry.by, entry.market, entry.usd_per_hour, entry.age_s)
-    return TimelineEvent(entry.time_s, entry.type, entry.event, *fields)
 
 
 QUIET = Timeline()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.text_tables import Column, Table, number, words
@@ -154,34 +154,31 @@ def _main_rows(summaries: Sequence[PolicySummary], days: Days, references: Seque
     on_demand_usd = days.on_demand_usd
     saved = [[] if on_demand_usd is None else [100 * (1 - cost / on_demand_usd) for cost in of] for of in costs]
 
-    def row(heading: str, of: str, digits: int, references_have: Sequence[Sequence[float]] | None = None) -> list[str]:
-        cells = [mean_cell(getattr(entry, of), digits) for entry in summaries]
-        if references_have is None:
-            return [heading, *cells, *[""] * len(references)]
-        return [heading, *cells, *(mean_cell(estimate(found), digits) for found in references_have)]
+    def line(heading: str, cells: Iterable[str], of_references: Iterable[str] = ()) -> list[str]:
+        return [heading, *cells, *(of_references or [""] * len(references))]
 
-    def shares(heading: str, of: str, missed: Sequence[str]) -> list[str]:
-        return [heading, *(_share(getattr(entry, of), days.n_runs) for entry in summaries), *missed]
+    def means(of: str, digits: int) -> Iterable[str]:
+        return (mean_cell(getattr(entry, of), digits) for entry in summaries)
 
+    def shares(of: str) -> Iterable[str]:
+        return (_share(getattr(entry, of), days.n_runs) for entry in summaries)
+
+    missed = [_share(days.n_runs - len(found), days.n_runs) for found in costs]
     lines = [
-        row("cost ($)", "cost_usd", 4, costs),
-        row("saving against on-demand (%)", "saving_percent", 1, saved),
-        row("makespan (s)", "makespan_s", 0),
-        shares(
-            "days that miss the deadline",
-            "misses",
-            [_share(days.n_runs - len(found), days.n_runs) for found in costs],
-        ),
-        shares("  with tasks that never end", "unfinished", [""] * len(references)),
+        line("cost ($)", means("cost_usd", 4), [mean_cell(estimate(found), 4) for found in costs]),
+        line("saving against on-demand (%)", means("saving_percent", 1), [mean_cell(estimate(of), 1) for of in saved]),
+        line("makespan (s)", means("makespan_s", 0)),
+        line("days that miss the deadline", shares("misses"), missed),
+        line("  with tasks that never end", shares("unfinished")),
     ]
     if CLAIRVOYANT in references:
         pairs = zip(days.hindsight_usd, days.bounds_usd, strict=True)
         gaps = [best - bound for best, bound in pairs if best is not None and bound is not None]
-        line = row("regret: cost above the bound ($)", "regret_usd", 4)
+        regret = line("regret: cost above the bound ($)", means("regret_usd", 4))
         if HINDSIGHT in references:
             # Regret of the references themselves: only of hindsight there is some, and it may be that of the bound.
-            line[references.index(HINDSIGHT) - len(references)] = mean_cell(estimate(gaps), 4)
-        lines.append(line)
+            regret[references.index(HINDSIGHT) - len(references)] = mean_cell(estimate(gaps), 4)
+        lines.append(regret)
     return lines
 
 
