@@ -75,7 +75,6 @@ from .instance_checks import (
     quota_issues,
     size_issues,
     task_issues,
-    tasks_are_right,
     type_issues,
 )
 from .pools import with_pools
@@ -330,19 +329,24 @@ class Instance(WholeDocument):
             yield from task_issues(list(enumerate(self.task_rows)), self.vm_types, span_s)
 
     def _tasks_are_right(self) -> bool:
-        """True if arrays show all tasks to be free of faults; False if a closer look is needed."""
+        """True if arrays show that `task_issues` would find nothing; False if a closer look is needed."""
         if len(self.tasks) < _FEW_TASKS or self.has_dates or not self.in_market.all() or self.cores.max() > 1:
             return False
+        if len({vm_type.name for vm_type in self.vm_types}) < len(self.vm_types) or self.n_tasks > MAX_TASKS:
+            return False
+        if len(set(self.group_ids)) < len(self.tasks) or (self.group_size.max() > 1 and "#" in "".join(self.group_ids)):
+            return False
+        n_given = np.fromiter((len(task.runtime_s or ()) for task in self.task_rows), np.int64, len(self.tasks))
+        has_base = np.fromiter((bool(task.base_runtime_s) for task in self.task_rows), bool, len(self.tasks))
+        of_type = {vm_type.instance_type: index for index, vm_type in enumerate(self.vm_types)}
+        given = np.isfinite(self.given_runtime_s)
+        # Pools of a type share its run times, so that one of them stands for all: a name too many is of no type.
+        if (has_base == (n_given > 0)).any() or (given[:, [*of_type.values()]].sum(axis=1) != n_given)[~has_base].any():
+            return False
+        fits = self.needed_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in self.vm_types])
+        shortest_s = np.where(given & fits, self.given_runtime_s, np.inf).min(axis=1)
         longest_s = self.deadline_s - self.boot_overhead_s if self.late is None else MAX_SECONDS
-        return tasks_are_right(
-            self.task_rows,
-            self.group_ids,
-            self.group_size,
-            self.needed_kb,
-            self.given_runtime_s,
-            self.vm_types,
-            longest_s,
-        )
+        return bool((np.ceil(shortest_s * (1 - EXCESS)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
 
     # ------------------------------------------------------------------ tasks
 

@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..core.errors import Issue
-from ..core.quantities import EXCESS, KB_PER_MB, MAX_SECONDS, FloatArray, IntArray
+from ..core.quantities import EXCESS, KB_PER_MB, IntArray
 from ..core.records import Numbered, duplicates, valid_parts
 from .entries import (
     MAX_DURATIONS,
@@ -208,45 +206,6 @@ def core_issues(
         if vm_type.burstable is not None and (runtime_s[several, index] < NEVER).any():
             rule = "is burstable, and credits of tasks of several cores are not known: leave the type out"
             yield Issue(f"vm_types[{index}]", rule, item=vm_type.name)
-
-
-def tasks_are_right(
-    tasks: Sequence[Any],
-    ids: Sequence[str],
-    counts: IntArray,
-    memory_kb: IntArray,
-    given_runtime_s: FloatArray,
-    vm_types: Sequence[VmType],
-    longest_s: int,
-) -> bool:
-    """True if arrays show that `task_issues` would find nothing; False if a closer look is needed.
-
-    Parameters
-    ----------
-    tasks : sequence
-        Rows of the entries (`core.record_lists.Records.rows`).
-    ids, counts, memory_kb : sequences, shape (n_groups,)
-        Of the entries.
-    given_runtime_s : array of float, shape (n_groups, n_types)
-        Run times; infinite where there is none.
-    vm_types : sequence of VmType
-        The catalogue.
-    longest_s : int
-        Time from when VMs are ready until the deadline.
-    """
-    if len({vm_type.name for vm_type in vm_types}) < len(vm_types) or int(counts.sum()) > MAX_TASKS:
-        return False
-    if len(set(ids)) < len(ids) or (counts.max() > 1 and "#" in "".join(ids)):
-        return False
-    n_given = np.fromiter((len(task.runtime_s or ()) for task in tasks), np.int64, len(tasks))
-    has_base = np.fromiter((bool(task.base_runtime_s) for task in tasks), bool, len(tasks))
-    of_type = {vm_type.instance_type: index for index, vm_type in enumerate(vm_types)}
-    known = np.isfinite(given_runtime_s[:, [*of_type.values()]])
-    if (has_base == (n_given > 0)).any() or (known.sum(axis=1) != n_given)[~has_base].any():
-        return False
-    fits = memory_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in vm_types])
-    shortest_s = np.where(np.isfinite(given_runtime_s) & fits, given_runtime_s, np.inf).min(axis=1)
-    return bool((np.ceil(shortest_s * (1 - EXCESS)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
 
 
 def size_issues(n_entries: int, vm_types: Sequence[VmType]) -> Iterator[Issue]:

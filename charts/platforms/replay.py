@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from ...core.errors import SpotbagError
 from ...core.groups import grouped_by
@@ -68,8 +69,7 @@ def _neighbours(spans: Sequence[JobSpan]) -> Iterator[tuple[int, int]]:
 
 def common_beginning(names: Sequence[str]) -> int:
     """Return the length of the beginning that all names share, up to its last character that is no letter or digit."""
-    pairs = zip(min(names), max(names), strict=False)  # all others begin with what these two have in common
-    shared = "".join(one for one, other in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    shared = os.path.commonprefix(names)  # noqa: RUF071 (character by character, as is meant here)
     found = re.match(r".*[^0-9A-Za-z]", shared, re.DOTALL)
     return found.end() if found and len(names) > 1 else 0
 

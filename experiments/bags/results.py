@@ -6,7 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeAlias
 
@@ -223,12 +223,6 @@ class Differences:
     settings: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Folder:
-    plans: dict[_Plan, CellRow] = field(default_factory=dict)
-    days: dict[_Days, CellRow] = field(default_factory=dict)
-
-
 def compare_experiments(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Differences:
     """Compare the rows of two experiments that ran the same cells, whatever else they ran.
 
@@ -243,29 +237,30 @@ def compare_experiments(old: str | os.PathLike[str], new: str | os.PathLike[str]
         If one holds no experiment, or lines that are not rows.
     """
     spec_before, spec_after = read_about(old)["spec"], read_about(new)["spec"]
-    before, after = _read(old), _read(new)
-    methods, changes = _methods(before.plans, after.plans)
+    (plans_before, days_before), (plans_after, days_after) = _read(old), _read(new)
+    methods, changes = _methods(plans_before, plans_after)
     names = sorted(spec_before.keys() | spec_after.keys() - {"description"})
     other = [name for name in names if spec_before.get(name) != spec_after.get(name)]
     return Differences(
         methods=methods,
-        policies=_policies(before.days, after.days),
+        policies=_policies(days_before, days_after),
         changes=changes,
-        only_before=len(before.plans.keys() - after.plans.keys()) + len(before.days.keys() - after.days.keys()),
-        only_after=len(after.plans.keys() - before.plans.keys()) + len(after.days.keys() - before.days.keys()),
+        only_before=len(plans_before.keys() - plans_after.keys()) + len(days_before.keys() - days_after.keys()),
+        only_after=len(plans_after.keys() - plans_before.keys()) + len(days_after.keys() - days_before.keys()),
         settings=tuple(other),
     )
 
 
-def _read(folder: str | os.PathLike[str]) -> _Folder:
-    found = _Folder()
+def _read(folder: str | os.PathLike[str]) -> tuple[dict[_Plan, CellRow], dict[_Days, CellRow]]:
+    """Read the rows of plans, and those of their days, by what two experiments have in common of each."""
+    plans, days = dict[_Plan, CellRow](), dict[_Days, CellRow]()
     for _, row in read_rows(folder):
         plan = row.instance, row.method, row.seed
         if row.policy:
-            found.days[(*plan, row.scenario, row.cloud, row.policy, row.days_seed, row.first_day)] = row
+            days[(*plan, row.scenario, row.cloud, row.policy, row.days_seed, row.first_day)] = row
         else:
-            found.plans[plan] = row
-    return found
+            plans[plan] = row
+    return plans, days
 
 
 def _methods(

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...charts.chart import Curve, Plot, look_of, range_around
 from ...core.groups import grouped_by
-from ...core.quantities import relative_gap
+from ...core.quantities import number_of, relative_gap
 from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import counted, shortened
 from ...experiments.bags.comparison import (
@@ -189,7 +189,7 @@ def _growth(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> list[Bl
                 continue
             title = f"{family}: {name.replace('_', ' ')}"
             mine = [summary for summary in summaries if _family(summary.instance) == family]
-            gaps[title] = _grown(mine, name, numbers, "mean gap (%)", lambda summary: _times_100(summary.gap_mean))
+            gaps[title] = _grown(mine, name, numbers, "mean gap (%)", _gap_percent)
             times[title] = _grown(mine, name, numbers, "mean time (s)", lambda summary: summary.runtime_s_mean, "y")
     if not gaps:
         return []
@@ -197,8 +197,8 @@ def _growth(summaries: Sequence[Summary], numbers: Mapping[str, int]) -> list[Bl
     return [Graph("How the gap grows", about, gaps), Graph("How the time grows", about, times)]
 
 
-def _times_100(value: float | None) -> float | None:
-    return None if value is None else 100 * value
+def _gap_percent(summary: Summary) -> float | None:
+    return None if summary.gap_mean is None else 100 * summary.gap_mean
 
 
 def _grown(
@@ -206,7 +206,7 @@ def _grown(
 ) -> Plot:
     """Lines of means by the values of a parameter, one for each method."""
     given = dict.fromkeys(value for entry in summaries if (value := _parameters(entry.instance).get(name)) is not None)
-    numeric = all(map(_is_number, given))
+    numeric = all(number_of(value) is not None for value in given)
     order = sorted(given, key=float) if numeric else [*given]
     at = {value: float(value) if numeric else float(place) for place, value in enumerate(order)}
     curves = []
@@ -221,14 +221,6 @@ def _grown(
         hover = tuple((f"{method}: {mean:.4g} at {value}",) for value, mean in means)
         curves.append(Curve(look_of(place, method, lines=True), points, hover=hover))
     return _plot(curves, name.replace("_", " "), label, powers, () if numeric else tuple(order))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _fronts(runs: Sequence[Row], numbers: Mapping[str, int]) -> list[Block]:

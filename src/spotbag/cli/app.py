@@ -50,11 +50,6 @@ _FORMER_NAMES = {"methods": "method", "convergence": "plot"}
 """Options by the names that they were published under, which are still understood."""
 
 
-def _name_now(name: str) -> str:
-    """Return the name of an option, without its dashes, for one that it may have had before."""
-    return _FORMER_NAMES.get(name, name)
-
-
 class _Commands(TyperGroup):
     """The commands; what is wrong with the words that a user, or a wild card of the shell, gave them can be printed."""
 
@@ -92,7 +87,10 @@ def make_app(asked: str | None = None, completes: bool = False) -> typer.Typer:
         add_completion=asked not in _MODULES or completes,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        context_settings={"help_option_names": [*_HELP], "token_normalize_func": _name_now},
+        context_settings={
+            "help_option_names": [*_HELP],
+            "token_normalize_func": lambda name: _FORMER_NAMES.get(name, name),
+        },
         help="Plan bags of independent tasks with a deadline on spot, on-demand and burstable VMs.",
         epilog="Start with:  spotbag solve burst-hads/J60 --gantt plan.html",
     )

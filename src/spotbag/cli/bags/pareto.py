@@ -19,7 +19,7 @@ from ...core.wording import counted
 from ..answers import ABSENT, Answer, Part
 from ..arguments import InstanceOptions, MethodOptions, check_outputs, check_pictures
 from ..console import NO_FEASIBLE_PLAN, beside_the_answer, busy, points_found, print_rows, seconds, warn, wrote
-from ..options import Only, instance_argument, json_option, option
+from ..options import Only, given_options, instance_argument, json_option, option
 from .planning import VERDICTS
 
 if TYPE_CHECKING:
@@ -101,10 +101,8 @@ def pareto_command(
     files = _Files(out, plans, plot)
     files.check(instance)
     if plot is None:  # heuristics, which are drawn beside the front, plan by the goal
-        goals = {"--goal": changes.goal, "--budget": changes.budget, "--cost-weight": changes.cost_weight}
-        warn(
-            f"{option} changes nothing: a front is of all goals" for option, value in goals.items() if value is not None
-        )
+        named = (name for field, name in given_options(changes).items() if field in ("goal", "budget", "cost_weight"))
+        warn(f"{name} changes nothing: a front is of all goals" for name in named)
     problem = changes.load(instance)
     with interruptible():  # from here on there is an answer, which a signal asks for
         front, others = _front(problem, points, planning, heuristics=plot is not None)
@@ -284,7 +282,7 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule], certificates: 
         number("makespan (s)", lambda pair: seconds(pair[0].makespan_s)),
         number("cost ($)", lambda pair: pair[0].cost_usd, ".6f"),
         words("VMs", lambda pair: ", ".join(_rented(pair[0]))),
-        words("proven", lambda pair: _proven(pair[0])),
+        words("proven", lambda pair: "yes" if pair[0].proven else f"no (at least $ {pair[0].bound_cost_usd:.6f})"),
         words(f"survives\n{certificates[0].level}", lambda pair: VERDICTS[pair[1].verdict]) if certificates else None,
         number("worst case\n($)", lambda pair: pair[1].worst_cost_usd, ".6f") if certificates else None,
     )
@@ -312,7 +310,3 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule], certificates: 
 
 def _rented(point: PointOfFront) -> list[str]:
     return [f"{count} {offer}" for offer, count in point.schedule.vm_counts().items()]
-
-
-def _proven(point: PointOfFront) -> str:
-    return "yes" if point.proven else f"no (at least $ {point.bound_cost_usd:.6f})"

@@ -74,16 +74,15 @@ def _steps(commands: list[str]) -> dict[str, Callable[[], None]]:
     from ...solvers.bags.methods import METHODS
     from ...solvers.bags.warm_up import steps_of, warm_up_replan
 
+    of_commands = {
+        "solve": lambda: steps_of(METHODS),
+        "replan": lambda: steps_of(()) | {"replan": warm_up_replan},
+        "replay": lambda: steps_of(()) | steps_of_replays(),
+    }
     steps: dict[str, Callable[[], None]] = {}
     for name in commands:
-        if name == "solve":
-            steps |= steps_of(METHODS)
-        elif name == "replan":
-            steps |= steps_of(()) | {"replan": warm_up_replan}
-        elif name == "replay":
-            steps |= steps_of(()) | steps_of_replays()
-        else:
-            raise InputError(
-                "command", [Issue("", f"is not one to prepare ({near_names(name, PREPARED)})", value=name)]
-            )
+        if name not in of_commands:
+            rule = f"is not one to prepare ({near_names(name, PREPARED)})"
+            raise InputError("command", [Issue("", rule, value=name)])
+        steps |= of_commands[name]()
     return steps
