@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ...bounds.bags.divisible_bound import divisible_bound
 from ...core.errors import InputError, Issue, SpotbagError
@@ -171,6 +171,8 @@ class PlanCell:
     threads: int
     options: tuple[tuple[str, Any], ...]
     keeps_plan: bool
+    plan_key: ClassVar[str] = ""
+    """Key of the plan that it is about: none."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -191,11 +193,6 @@ class PlanCell:
     def cells(self) -> tuple[PlanCell, ...]:
         """Cells of this unit of work: the cell alone."""
         return (self,)
-
-    @property
-    def plan_key(self) -> str:
-        """Key of the plan that it is about: none."""
-        return ""
 
     @property
     def kind(self) -> str:

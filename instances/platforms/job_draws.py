@@ -9,7 +9,7 @@ whole minutes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -98,7 +98,8 @@ def draw_malleable_jobs(
     InputError
         With everything that is out of range.
     """
-    issues = list(_range_issues(number, kind, seed, max_processors, mean_gap_s, budget_per_processor_minute))
+    numbers = {"number": number, "seed": seed, "max_processors": max_processors, "mean_gap_s": mean_gap_s}
+    issues = list(_range_issues(kind, numbers, *budget_per_processor_minute))
     if issues:
         raise InputError("job set", issues)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(kind.encode())))
@@ -134,26 +135,22 @@ def _sizes(number: int, kind: JobSetKind, rng: np.random.Generator) -> IntArray:
     return rng.permutation(np.concatenate([small, big]))
 
 
-def _range_issues(
-    number: int,
-    kind: str,
-    seed: int,
-    max_processors: int,
-    mean_gap_s: float,
-    budget_per_processor_minute: tuple[float, float],
-) -> Iterator[Issue]:
+_RANGES = {
+    "number": (1, MAX_PLATFORM_JOBS, str(MAX_PLATFORM_JOBS)),
+    "seed": (0, 2**64 - 1, "2**64 - 1"),
+    "max_processors": (1, MAX_PROCESSORS, str(MAX_PROCESSORS)),
+    "mean_gap_s": (0, MAX_SECONDS, str(MAX_SECONDS)),
+}
+"""Least and most of each number, and the most in words."""
+
+
+def _range_issues(kind: str, numbers: Mapping[str, float], low: float, high: float) -> Iterator[Issue]:
     if kind not in get_args(JobSetKind):
         yield Issue("", f"is no kind of a set of jobs ({near_names(str(kind), JOB_SETS)})", "kind", kind)
-    ranges = [
-        ("number", number, 1, MAX_PLATFORM_JOBS, str(MAX_PLATFORM_JOBS)),
-        ("seed", seed, 0, 2**64 - 1, "2**64 - 1"),
-        ("max_processors", max_processors, 1, MAX_PROCESSORS, str(MAX_PROCESSORS)),
-        ("mean_gap_s", mean_gap_s, 0, MAX_SECONDS, str(MAX_SECONDS)),
-    ]
-    for name, value, least, most, shown in ranges:
+    for name, value in numbers.items():
+        least, most, shown = _RANGES[name]
         if not least <= value <= most:
             yield Issue("", f"must be from {least} to {shown}", name, value)
-    low, high = budget_per_processor_minute
     if not 0 <= low <= high <= _MOST_BUDGET:
         rule = f"must be two prices from 0 to {_MOST_BUDGET}, the lower one first; they are {low:g} and {high:g}"
         yield Issue("", rule, "budget_per_processor_minute")

@@ -59,7 +59,17 @@ def _report(what: str, instance: str | None, changes: InstanceOptions, state: st
     text = "" if os.path.isdir(what) else read_text(what)
     kind, source = format_of(text), source_name(what)
     if kind in (SCHEDULE_FORMAT, _ANSWER):
-        return _of_plan(parse_json(text, source), source, what, instance, changes, state)
+        from ..reports.bags.plan import plan_report
+        from ..schedules.schedule_files import schedule_document_of
+        from .bags.planning import schedule_or_none
+
+        document = parse_json(text, source)
+        answer = _checked(document, source) if kind == _ANSWER else None
+        plan = schedule_document_of(document if answer is None else answer["plan"], source)
+        schedule = schedule_or_none(plan, instance, what, changes, state)
+        if schedule is None:
+            raise SpotbagError(f"{source}: is a plan for {plan.instance!r}; to report on it, name that with --instance")
+        return plan_report(schedule, plan, __version__, answer)
     if instance is not None or state is not None or changes != InstanceOptions():
         warn([f"{what} is no plan: --instance, --state and options that change an instance changed nothing"])
     if os.path.isdir(what):
@@ -72,27 +82,6 @@ def _report(what: str, instance: str | None, changes: InstanceOptions, state: st
     from ..traces.files import parse_traces
 
     return replay_report(parse_traces(text, source), __version__)
-
-
-def _of_plan(
-    document: dict[str, Any],
-    source: str,
-    what: str,
-    instance: str | None,
-    changes: InstanceOptions,
-    state: str | None,
-) -> Report:
-    from .. import __version__
-    from ..reports.bags.plan import plan_report
-    from ..schedules.schedule_files import schedule_document_of
-    from .bags.planning import schedule_or_none
-
-    answer = _checked(document, source) if document.get("format") == _ANSWER else None
-    plan = schedule_document_of(document if answer is None else answer["plan"], source)
-    schedule = schedule_or_none(plan, instance, what, changes, state)
-    if schedule is None:
-        raise SpotbagError(f"{source}: is a plan for {plan.instance!r}; to report on it, name that with --instance")
-    return plan_report(schedule, plan, __version__, answer)
 
 
 def _checked(answer: dict[str, Any], source: str) -> dict[str, Any]:

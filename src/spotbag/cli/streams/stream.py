@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -151,14 +151,14 @@ class StreamOptions(RunOptions):
                 rule = f"is for {', '.join(able)}, and has no effect on {', '.join(policies)}"
                 raise SpotbagError(f"{name}: {rule}; leave it out, or add --policy {able[0]}")
 
-    def settings(self) -> tuple[Sampling, A2haSettings]:
-        """Return the settings of policies."""
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of policies, by the names that replays have for them."""
         from ...replay.streams.policies import a2ha_settings
         from ...replay.streams.policies.unknown import Sampling
 
         given = {"fraction": self.sampling_fraction, "samples_per_vm": self.samples}
         sampling = Sampling(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-        return sampling, a2ha_settings(parse_options(self.pairs or []))
+        return {"sampling": sampling, "a2ha": a2ha_settings(parse_options(self.pairs or []))}
 
     def load(self, stream: str | None, of_jobs: StreamFileOptions) -> Stream:
         """Load the stream, or make it of run times or jobs."""
@@ -212,11 +212,11 @@ def stream_command(
     # Before the stream is read, by names as they are given: these say which settings have an effect.
     options.check_settings(names)
     loaded = options.load(stream, of_jobs)
-    sampling, a2ha = options.settings()
+    settings = options.settings()
     with interruptible():  # from here on there is an answer, which a signal asks for
-        done, stories = _replay(loaded, names, options, workers, sampling, a2ha)
+        done, stories = _replay(loaded, names, options, workers, settings)
         if options.as_json:
-            _answer(loaded, done, options.seed, sampling, a2ha, stories).print_json()
+            _answer(loaded, done, options.seed, settings, stories).print_json()
         elif stories is not None:
             print_stories(stories)
         elif done.n_runs:
@@ -224,29 +224,23 @@ def stream_command(
 
 
 def _replay(
-    stream: Stream,
-    policies: Sequence[str],
-    options: StreamOptions,
-    workers: Workers,
-    sampling: Sampling,
-    a2ha: A2haSettings,
+    stream: Stream, policies: Sequence[str], options: StreamOptions, workers: Workers, settings: Mapping[str, Any]
 ) -> tuple[StreamRuns, list[list[str]] | None]:
     """Replay a stream under all policies, and write and tell what is wanted of the first run."""
     from ...replay.streams.policies import stream_kind
     from ...replay.streams.runs import replay_stream, replay_stream_once
 
-    names, n_runs, seed = stream_kind(stream, sampling, a2ha).full_names(policies), options.n_runs, options.seed
+    names, n_runs, seed = stream_kind(stream, **settings).full_names(policies), options.n_runs, options.seed
     _warn_of_hopeless_jobs(stream)
-    how: dict[str, Any] = {"seed": seed, "workers": workers, "sampling": sampling, "a2ha": a2ha}
     done = replay_counted(
         f"replaying {stream.name}",
         n_runs,
-        lambda on_run: replay_stream(stream, names, n_runs, on_run=on_run, **how),
+        lambda on_run: replay_stream(stream, names, n_runs, seed=seed, workers=workers, on_run=on_run, **settings),
     )
     stories = None
     if options.recorded and not done.interrupted:
         with beside_the_answer():
-            traces = [replay_stream_once(stream, name, seed, sampling, a2ha)[1] for name in names]
+            traces = [replay_stream_once(stream, name, seed, **settings)[1] for name in names]
             stories = stories_of(traces) if options.story else None
             for write in (options.write_trace, options.write_picture):
                 for path in write(traces):
@@ -353,12 +347,7 @@ def _print_jobs(runs: StreamRuns) -> None:
 
 
 def _answer(
-    stream: Stream,
-    runs: StreamRuns,
-    seed: int,
-    sampling: Sampling,
-    a2ha: A2haSettings,
-    stories: Sequence[Sequence[str]] | None,
+    stream: Stream, runs: StreamRuns, seed: int, settings: Mapping[str, Any], stories: Sequence[Sequence[str]] | None
 ) -> StreamAnswer:
     """Return the answer on the runs, with the events of a single run if they are told."""
 
@@ -378,8 +367,7 @@ def _answer(
         tasks=stream.n_tasks,
         seed=seed,
         runs=runs.n_runs,
-        sampling=sampling,
-        a2ha=a2ha,
+        **settings,
         policies=tuple(StreamMeans.of(summary) for summary in runs.summaries()),
         outcomes=tuple(outcomes),
     )
