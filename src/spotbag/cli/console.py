@@ -190,6 +190,14 @@ def busy(message: str, limit_s: float | None = None) -> AbstractContextManager[o
     return _line("spinner" if limit_s is None else "bar", "what", "time", limit_s=limit_s, what=message)
 
 
+@contextmanager
+def drawing(path: str) -> Iterator[None]:
+    """Show on a terminal that a picture is being drawn; then say that it is written."""
+    with busy(f"drawing {path}"):
+        yield
+    wrote(path)
+
+
 def progress(message: str, limit_s: float | None = None) -> AbstractContextManager[Callable[[Any, int], None] | None]:
     """Show a bar on a terminal: what is done, best objective, bound, gap, time; gives the callback that moves it.
 

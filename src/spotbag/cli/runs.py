@@ -13,7 +13,7 @@ from ..core.errors import SpotbagError
 from ..core.text_tables import Column, Shown, Table, number, table_of
 from .answers import Part
 from .arguments import check_outputs, check_pictures
-from .console import busy, counting, print_table, terminal_width, warn
+from .console import counting, drawing, print_table, terminal_width, warn, wrote
 from .options import json_option, option
 
 if TYPE_CHECKING:
@@ -86,24 +86,21 @@ class RecordOptions(WorkerOptions):
         check_pictures(self.gantt)
         check_outputs(sources, self.trace, self.gantt)
 
-    def write_trace(self, traces: Sequence[Trace]) -> list[str]:
-        """Write the trace of a run under all policies, if that is wanted; return the file."""
-        if self.trace is None:
-            return []
-        from ..traces.files import write_traces
+    def write_trace(self, traces: Sequence[Trace]) -> None:
+        """Write the trace of a run under all policies, if that is wanted."""
+        if self.trace is not None:
+            from ..traces.files import write_traces
 
-        write_traces(self.trace, traces)
-        return [self.trace]
+            write_traces(self.trace, traces)
+            wrote(self.trace)
 
-    def write_picture(self, traces: Sequence[Trace]) -> list[str]:
-        """Draw a run under all policies, if that is wanted; return the file."""
-        if self.gantt is None:
-            return []
-        from ..charts.replay import write_replay
+    def write_picture(self, traces: Sequence[Trace]) -> None:
+        """Draw a run under all policies, if that is wanted."""
+        if self.gantt is not None:
+            from ..charts.replay import write_replay
 
-        with busy(f"drawing {self.gantt}"):
-            write_replay(traces, self.gantt)
-        return [self.gantt]
+            with drawing(self.gantt):
+                write_replay(traces, self.gantt)
 
 
 @dataclass(frozen=True, kw_only=True)

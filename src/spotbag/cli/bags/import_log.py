@@ -8,7 +8,7 @@ from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import listed
 from ..answers import Answer, Part
 from ..arguments import InstanceOptions, check_outputs, check_pictures, names_in, refuse_two_from_standard_input
-from ..console import beside_the_answer, busy, print_facts, print_table, seconds, wrote
+from ..console import beside_the_answer, drawing, print_facts, print_table, seconds, wrote
 from ..options import argument, instance_argument, json_option, option, state_option
 from .planning import schedule_by_instance
 
@@ -117,9 +117,8 @@ def import_log_command(
     if gantt is not None:
         from ...charts.bags.plan import write_execution
 
-        with beside_the_answer(), busy(f"drawing {gantt}"):
+        with beside_the_answer(), drawing(gantt):
             write_execution(execution, gantt, schedule.instance.name, schedule.instance.deadline_s)
-            wrote(gantt)
     if as_json:
         _answer(schedule.instance.name, execution).print_json()
         return

@@ -18,7 +18,7 @@ from ...core.text_tables import number, words
 from ...core.wording import counted
 from ..answers import ABSENT, Answer, Part
 from ..arguments import InstanceOptions, MethodOptions, check_outputs, check_pictures
-from ..console import NO_FEASIBLE_PLAN, beside_the_answer, busy, points_found, print_rows, seconds, warn, wrote
+from ..console import NO_FEASIBLE_PLAN, beside_the_answer, busy, drawing, points_found, print_rows, seconds, warn, wrote
 from ..options import Only, given_options, instance_argument, json_option, option
 from .planning import VERDICTS
 
@@ -141,11 +141,10 @@ class _Files:
         if not front.points:
             return
         if self.plot is not None:
-            with beside_the_answer(), busy(f"drawing {self.plot}"):
+            with beside_the_answer(), drawing(self.plot):
                 from ...charts.bags.plots import write_front
 
                 write_front(front, self.plot, others)
-            wrote(self.plot)
         if self.out is not None:
             _write_points(front, self.out, certificates)
             wrote(self.out)

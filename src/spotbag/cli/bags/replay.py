@@ -14,7 +14,7 @@ from ...core.processes import interruptible
 from ...core.text_files import source_name
 from ..answers import Answer, Part
 from ..arguments import InstanceOptions, MethodOptions, names_in, refuse_two_from_standard_input
-from ..console import INTERRUPTED, NO_FEASIBLE_PLAN, warn, wrote
+from ..console import INTERRUPTED, NO_FEASIBLE_PLAN, warn
 from ..options import Only, given_options, instance_argument, option
 from ..runs import RecordOptions, policies_option, print_stories, replay_counted, stories_of
 from ..scenario_options import BAG_POLICIES, SCENARIOS, CloudOptions, ScenarioOptions, notes_of
@@ -168,15 +168,13 @@ class DayOptions(RecordOptions):
 
     def write(self, traces: Sequence[Trace]) -> None:
         """Write the trace of a day, and a picture for each policy."""
-        for path in self.write_trace(traces):
-            wrote(path)
+        self.write_trace(traces)
         if self.gantt is None:
             return
         stem, ending = os.path.splitext(self.gantt)
         for trace in traces:
             name = self.gantt if len(traces) == 1 else f"{stem}-{trace.run['policy'].replace(':', '-')}{ending}"
-            for path in replace(self, gantt=name).write_picture([trace]):
-                wrote(path)
+            replace(self, gantt=name).write_picture([trace])
 
 
 def replay_command(

@@ -19,7 +19,7 @@ from ..arguments import (
     print_plan,
     refuse_two_from_standard_input,
 )
-from ..console import busy, print_facts, print_rows, print_table, seconds, warn, wrote
+from ..console import drawing, print_facts, print_rows, print_table, seconds, warn
 from ..options import INSTANCES, argument, json_option, option, plan_gantt_option, state_option
 from .planning import d_spot_text, schedule_or_none
 from .solve import print_rented
@@ -104,16 +104,11 @@ def show_command(
     if report.violations:
         warn([f"the plan is not feasible as it stands: {report.violations[0]}; 'spotbag check' lists all"])
     if gantt is not None:
-        _draw(schedule, found, gantt, "NOT FEASIBLE" if report.violations else found.method)
+        from ...charts.bags.plan import write_gantt
+
+        with drawing(gantt):
+            write_gantt(schedule, gantt, "NOT FEASIBLE" if report.violations else found.method, found.survival)
     _show_schedule(schedule, found, as_json)
-
-
-def _draw(schedule: Schedule, document: ScheduleDocument, path: str, maker: str | None) -> None:
-    from ...charts.bags.plan import write_gantt
-
-    with busy(f"drawing {path}"):
-        write_gantt(schedule, path, maker, document.survival)
-    wrote(path)
 
 
 def _load(what: str, changes: InstanceOptions) -> Instance | ScheduleDocument:

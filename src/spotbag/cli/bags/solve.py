@@ -29,8 +29,8 @@ from ..console import (
     LATE,
     NO_FEASIBLE_PLAN,
     beside_the_answer,
-    busy,
     counting,
+    drawing,
     print_facts,
     print_rows,
     print_table,
@@ -309,9 +309,8 @@ class PlanFiles:
         if schedule is not None and self.gantt is not None:
             from ...charts.bags.plan import write_gantt
 
-            with busy(f"drawing {self.gantt}"):
+            with drawing(self.gantt):
                 write_gantt(schedule, self.gantt, method, result.survival)
-            wrote(self.gantt)
         if self.plot is not None and choice is not None and choice.plans:
             from ...charts.bags.plots import write_plan_choice
 

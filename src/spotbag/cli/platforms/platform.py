@@ -18,7 +18,7 @@ from ...core.wording import counted, near_names
 from ..answers import ABSENT, Answer, Mean, Part, beside, column, listing
 from ..arguments import check_output, names_in, some
 from ..arrivals import OF_PLATFORMS, PlatformFileOptions, deliver_jobs
-from ..console import BAD_INPUT, counting, print_rows, seconds, warn, wrote
+from ..console import BAD_INPUT, counting, print_rows, seconds, warn
 from ..options import PLATFORMS, Only, argument, names_of, option
 from ..runs import (
     DEFAULT_RUNS,
@@ -225,22 +225,22 @@ def _show_runs(
 
     seed = options.seed
     traces = [replay_platform_once(platform, name, job_set=job_set, seed=seed)[1] for name in names if options.recorded]
-    files, refused = options.write_trace(traces), None
+    refused = None
+    options.write_trace(traces)
     try:
-        files += options.write_picture(traces)
+        options.write_picture(traces)
     except SpotbagError as error:  # which takes nothing from the rest
         refused = f"{options.gantt}: not drawn: {error}"
     with interruptible():  # from here on there is an answer, which a signal asks for
         done = _replay(platform, names, job_set, options, workers)
         stories = stories_of(traces) if options.story else None
         if options.as_json:
-            done.answer(stories, files, refused).print_json()
+            written = (options.trace, options.gantt if refused is None else None)
+            done.answer(stories, [path for path in written if path is not None], refused).print_json()
         elif stories is not None:
             print_stories(stories)
         elif done.runs.n_runs:
             done.print_tables()
-    for path in files:
-        wrote(path)
     if refused is not None:
         print(f"error: {refused}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)

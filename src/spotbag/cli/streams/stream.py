@@ -17,7 +17,7 @@ from ...core.wording import counted, listed
 from ..answers import Answer, Mean, Part, beside, column, listing
 from ..arguments import check_output, names_in, parse_options, some
 from ..arrivals import OF_STREAMS, StreamFileOptions, deliver_jobs
-from ..console import beside_the_answer, print_rows, seconds, warn, wrote
+from ..console import beside_the_answer, print_rows, seconds, warn
 from ..options import STREAMS, Only, argument, names_of, option
 from ..runs import (
     DEFAULT_RUNS,
@@ -242,9 +242,8 @@ def _replay(
         with beside_the_answer():
             traces = [replay_stream_once(stream, name, seed, **settings)[1] for name in names]
             stories = stories_of(traces) if options.story else None
-            for write in (options.write_trace, options.write_picture):
-                for path in write(traces):
-                    wrote(path)
+            options.write_trace(traces)
+            options.write_picture(traces)
     return done, stories
 
 
