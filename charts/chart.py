@@ -452,5 +452,6 @@ def range_around(values: Iterable[float], *, zero: bool = False, powers: bool = 
     there = [*values, *([0.0] if zero else [])] or [0.0]
     low, high = min(there), max(there)
     room = _ROOM * (high - low) or abs(high) / 10 or 1.0
+    # Else an axis of powers of ten may have no label at all.
     room = max(room, (_LEAST_POWERS - (high - low)) / 2) if powers else room
     return (low if zero and low == 0 else low - room), high + room

@@ -46,6 +46,7 @@ def write_chart(
     SpotbagError
         If the format is unknown, the file cannot be written, a plotting library is missing, or as the layout does.
     """
+    # The ending is refused before a large chart is laid out.
     kind = picture_format(path)
     chart = lay_out(*given, **more)
     with plotting_libraries():

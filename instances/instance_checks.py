@@ -69,6 +69,7 @@ def cross_issues_of_parts(document: Mapping[str, Any]) -> Iterator[Issue]:
     catalogue = [vm_type for _, vm_type in vm_types] if all_types_valid else None
     too_large = list(size_issues(len(tasks), catalogue or []))
     yield from too_large
+    # Each task on each type would take as long to look at as to plan.
     if too_large:
         catalogue = None
     span_s = None if deadline is None or document.get("late") is not None else (boot or 0, deadline)

@@ -60,6 +60,7 @@ def _reserved_apart(vm_type: Any) -> Iterator[Any]:
     if others:
         yield vm_type | {"offers": others}
     price = reserved["price_usd_per_hour"]
+    # What is paid for already costs nothing; models divide by prices.
     free = type(price) in (int, float) and price == 0
     priced = {**reserved, "price_usd_per_hour": LEAST_PRICE if free else price}
     kept = {key: value for key, value in vm_type.items() if key != "zones"}

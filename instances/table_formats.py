@@ -132,6 +132,7 @@ class TableFormat:
 
 def _format(name: str, said: Mapping[str, Any]) -> TableFormat:
     """Return the format that a part of the description of columns says; one of people if it names no columns."""
+    # What names no columns is a table of people, who have the headings of tasks.
     own = "columns" not in said
     words = {
         key: frozenset(text.split()) for key, text in (COLUMNS["people"] if own else said).items() if key in _STATES

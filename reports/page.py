@@ -196,6 +196,7 @@ def _page(report: Report, parts: list[tuple[str, list[str]]], sections: list[tup
 
 def _rendered(block: Block) -> str:
     """Return the HTML of a block."""
+    # So many bars would make the whole page slow.
     if isinstance(block, Chart) and sum(len(panel.bars) for panel in block.panels) > _MAX_BARS:
         block = Paragraph(f"{_name(block)} is left out: it has more than {counted(_MAX_BARS, 'bar')}.")
     given: dict[str, Any] = {"block": block, "kind": type(block).__name__}

@@ -142,6 +142,7 @@ def _unit(quantity: str) -> str:
 def _beside(rows: Sequence[PaperRow]) -> Plot:
     """Return the plot of the printed figures and ours, side by side."""
     rows = [row for row in rows if row.printed is not None or row.mean is not None]
+    # Where all figures are of one policy, its name would only fill the axis.
     with_policy = len({row.policy for row in rows}) > 1
     names = tuple(row.place(with_policy) for row in rows)
     printed = [(at, row.printed) for at, row in enumerate(rows) if row.printed is not None]

@@ -37,6 +37,7 @@ def replay_report(traces: Sequence[Trace], version: str) -> Report:
     SpotbagError
         If a trace contradicts itself.
     """
+    # There is no policy and no day in it that could be told.
     if traces[0].of_execution:
         rule = "is of a plan that was really run: 'spotbag audit' judges it, 'import-log --gantt' draws it"
         raise input_error("trace", rule)
@@ -145,6 +146,7 @@ def _text(value: Any) -> str:
 
 def _bill(trace: Trace, report: AuditReport) -> Table:
     """The bill of each VM: its cost, and from when to when it was rented."""
+    # The bill is that of the auditor; the trace says only what was rented when.
     begun = {event["vm"]: event for event in trace.events if event["event"] == "launch"}
     ended = {event["vm"]: event["t"] for event in trace.events if event["event"] in ("terminate", "reclaim")}
     launches = {name: begun.get(name, {}) for name in report.vm_cost_usd}

@@ -106,6 +106,7 @@ def _panel(trace: Trace, height_in: float, limits: list[Limit]) -> Panel:
         spans += [(end_s, until_s, UNUSED) for until_s in block_ends_s[-1:]]
         bars += [Bar(lane, None, stretch(start, end), look) for start, end, look in spans if start < end]
         marks += [Mark(lane, time_s, 0.62, 1.0, BLOCK_END) for time_s in block_ends_s]
+    # Tasks have no job in a trace but by their order.
     owners = [job for job, entry in enumerate(trace.run["jobs"]) for _ in range(entry["n_tasks"])]
     job_of = dict(zip(history.instance.task_ids, owners, strict=False))  # in the order of the jobs
     for run in history.runs:
@@ -135,6 +136,7 @@ def _block_ends_s(launch_s: float, ready_s: float, end_s: float, billing: Mappin
     block_s = billing.get("block_s")
     if block_s is None:
         return []
+    # Billed from its request on, or from when it is ready, as the trace says.
     first_s = launch_s if billing.get("from_request") else ready_s
     billed_s = round(end_s - first_s, 6)  # times are whole microseconds
     blocks = max(-(-billed_s // block_s), 1)

@@ -133,6 +133,7 @@ def family_instance(
     # Both together say how much can be rented: the limit of VMs is what follows.
     elif "deadline_s" in given and "tightness" in given:
         given.setdefault("limit", None)
+    # Budgets and weights follow from the bag, which must be there first.
     made = generate_instance(**given)
     if cost_weight is not None:
         made = made.replace(objective=made.objective.model_copy(update={"cost_weight": cost_weight}))
@@ -224,6 +225,7 @@ class PlanCell:
             )
             values = as_object(row)
             if self.keeps_plan and results and results[0].schedule is not None:
+                # Plans are kept only where days are to be replayed: thousands would fill a disk.
                 text = format_schedule(results[0].schedule, results[0].method, results[0].survival)
         except LimitReached:
             return []

@@ -357,6 +357,7 @@ def _reference(label: str, rows: Sequence[Row], entry: BestKnown | None) -> Refe
     bound, bound_by = _first_of_best(bounds, max)
     contradiction, optimum = "", None
     if best is not None and bound is not None:
+        # A proof and a plan that contradict each other are a fault of ours, which must not hide in a mean.
         if bound > best + OPTIMALITY_TOLERANCE * abs(best):
             contradiction = (
                 f"{label}: the bound {bound:.12g} of {bound_by} is above the plan of {best_by}, {best:.12g}; "

@@ -137,6 +137,7 @@ def _replayed(cells: Sequence[DaysCell], plan: CheckedPlan) -> list[dict[str, An
     """Replay the days under the policies of all cells; None if that was interrupted."""
     start = time.perf_counter()
     policies = [cell.policy for cell in cells if cell.policy != CLAIRVOYANT]
+    # One call for all policies, which then meet the same days.
     days = replay_days(
         plan,
         policies,

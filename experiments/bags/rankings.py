@@ -207,5 +207,6 @@ def _pairs(
 
 def _log_ratios(one: str, other: str, table: Iterable[_Values]) -> list[float]:
     """Logarithms of the ratios of two entries on the instances that both have."""
+    # A pair has more instances in common than all entries together.
     both = [values for values in table if one in values and other in values]
     return [math.log(values[one]) - math.log(values[other]) for values in both]

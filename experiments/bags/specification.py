@@ -334,6 +334,7 @@ def parse_specification(text: str, source: str) -> Specification:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise input_error(source, f"is not valid TOML: {error}") from None
     made = validate_record(Specification, document, source)
+    # Cells of a method that is named twice would have the same keys.
     made = made.model_copy(update={"methods": list(dict.fromkeys(made.methods))})
     _check(made, source)
     return made

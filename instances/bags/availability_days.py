@@ -148,6 +148,7 @@ class AvailabilityScenario:
         """Spot VMs that can be there at most in each entry, from 0 to the limit."""
         if self.vms_per_one == "all":
             largest = max(int(column.max()), 1)
+            # A trace of preempted VMs, turned around.
             there = column if self.one_means == "available" else largest - column
             vms: IntArray = limit * there // largest
             return vms
@@ -158,6 +159,7 @@ class AvailabilityScenario:
     def _changes(self, vms: IntArray, full: int, start: float, instance: Instance) -> tuple[IntArray, IntArray]:
         """Times of changes of the number of VMs, in whole seconds, and the new numbers; before, it is full."""
         n_entries, end_s = len(vms), horizon_s(instance)
+        # A day that goes on behind the end of the trace goes on with its beginning.
         first = int(start * n_entries)
         rounds = math.ceil(end_s / self.gap_s / n_entries)
         changed = np.flatnonzero(vms != np.roll(vms, 1))

@@ -161,6 +161,7 @@ def _reference_speed(vms: VmChoice, chosen: Sequence[str]) -> float:
         return speeds[vms.measured_on]
     if not speeds and list(chosen) == [vms.measured_on]:
         return 1.0
+    # An example that can be copied: with a type that was chosen.
     other = next((name for name in chosen if name != vms.measured_on), "m6i.large")
     raise SpotbagError(
         f"--measured-on {vms.measured_on}: --speed must give its speed and those of the other types, "
@@ -188,6 +189,7 @@ def grouped(issues: Iterable[Issue]) -> list[Issue]:
         if len(group) == 1 or not first.where:
             made += group
             continue
+        # "line 7" of several becomes "lines 7, 8, 12".
         word, blank, _ = first.where.rpartition(" ")
         numbers = [issue.where.rsplit(" ", 1)[-1] for issue in group[:_SHOWN_LINES]]
         more = len(group) - len(numbers)

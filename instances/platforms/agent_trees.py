@@ -77,6 +77,7 @@ def regrouped(platform: Platform, fan_out: int) -> Platform:
         numbers.append(-(-numbers[-1] // fan_out))
     agents = [Agent(id=next(names))]
     above = agents
+    # From the root down: an agent must name one that is there.
     for number in reversed(numbers[1:]):
         above = [Agent(id=next(names), parent=_parent(above, place, number)) for place in range(number)]
         agents += above

@@ -132,6 +132,7 @@ def _of_files(folder: Path) -> list[Section]:
     """Sections on plans and on comparisons with papers that lie in the folder."""
     plans: list[Block] = []
     papers: list[Block] = []
+    # Whatever lies in the folder and says by its format what it is.
     for path in sorted(folder.rglob("*.json"))[:_MOST_FILES]:
         text = read_text(path)
         kind = format_of(text)
@@ -221,6 +222,7 @@ def policy_sections(groups: Groups) -> list[Section]:
     if not groups:
         return []
     policies = list(dict.fromkeys(policy for group in groups.values() for policy in group))
+    # One plot for each plan that was replayed: their costs are too far apart for one axis.
     costs: dict[str, Plot] = {}
     makespans: dict[str, Plot] = {}
     means: dict[str, Plot] = {}

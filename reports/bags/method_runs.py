@@ -41,6 +41,7 @@ def method_sections(runs: Sequence[Row]) -> list[Section]:
     if not runs:
         return []
     labels = list(dict.fromkeys(row.instance for row in runs))
+    # Best known values are of instances of the library, as they are there.
     library = set(library_names())
     known = known_values({label: library_instance(label) for label in labels if label in library}, best_known())
     references = make_references(runs, known)

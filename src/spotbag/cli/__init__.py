@@ -112,6 +112,7 @@ def _end(code: int) -> None:
     from ..core.processes import COMPILING, left_behind
 
     left = left_behind()
+    # Whoever waits for the prompt shall know why the next call takes as long again.
     if COMPILING in left and sys.stderr is not None:
         print("loops were being compiled, which takes a while once on a machine", file=sys.stderr)
     if left:
@@ -136,6 +137,7 @@ def _exit(code: int) -> None:
 
 def _comes_of_interrupt(error: BaseException | None) -> bool:
     """True if an exit stands for an interrupt that no command has answered."""
+    # An import that a signal cuts short may end in another error, which it then is the cause of.
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
@@ -152,6 +154,7 @@ def _prepare_streams() -> None:
             os.fstat(number)
         except OSError:  # closed: the next file opened would get the number, and whatever is printed
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    # Names in files may have any letters; a terminal may not.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -49,10 +49,12 @@ class _AnswerSchema(GenerateJsonSchema):
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         """Return the schema of a record."""
         record = schema["cls"]
+        # An estimate is printed by the ends of its interval, not by its half width.
         if record is Estimate:
             return self.generate_inner(TypeAdapter(Mean).core_schema)
         made = super().dataclass_schema(schema)
         properties = made["properties"]
+        # Whatever an answer always has is required, so that readers need not ask whether it is there.
         may_be_absent = {entry.name for entry in fields(record) if entry.default is ABSENT}
         for entry in fields(record):
             if BESIDE in entry.metadata:

@@ -127,6 +127,7 @@ def _fields_as_json(record: Any) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for entry in fields(record):
         value = getattr(record, entry.name)
+        # Metrics differ by system, so that they are no fields of an answer.
         if BESIDE in entry.metadata:
             made |= as_json(value)
         elif value is not ABSENT:

@@ -248,6 +248,7 @@ def _quota(text: str) -> Quota:
 
     form = "MARKET[:TYPES]=N vCPUs, or N VMs, such as spot=64 or on-demand:c6i.*=16 VMs"
     for _, whose, number in pairs_of("--quota", [text], form):
+        # Whatever is wrong, the message shows the whole form: parts of it would not help.
         market, _, types = whose.partition(":")
         most, _, unit = number.partition(" ")
         key = {"": "vcpus", "vcpus": "vcpus", "vms": "vms"}.get(unit.strip().lower())

@@ -162,12 +162,12 @@ def run_command(
     from ..experiments.bags.specification import read_specification
     from .bench import papers_module
 
+    # Files that a specification names lie beside it, not where the command is called.
     asked, files_from = read_specification(spec)
     asked = asked.drawn(seed, cells)
     executor = work.executor(context)
     warn(_oversubscribed(executor, asked.threads))
     for name in asked.papers:
-        # A wrong option of a paper would else be found after hours of runs.
         papers_module("papers").paper_of(asked, name, executor)  # faults are reported before anything is run
     with interruptible():  # from here on there is an answer, which a signal asks for
         with counting("running", None, left=True) as count:
@@ -384,6 +384,7 @@ def _print_methods(methods: Sequence[MethodChange]) -> None:
         number("time (%)", lambda entry: _shown(entry.time_percent, 1), measured=True),
         words("statuses that changed", change),
     )
+    # A slower machine, and no change of the code, may be why.
     if any(entry.ended_by_time for entry in methods):
         print("Runs that time has ended, before or after, may differ though nothing else has changed.")
 

@@ -28,6 +28,7 @@ class _Formats(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the name of the format."""
+        # Files of HADS were the first that could be imported, when no format had to be named.
         if args and args[0].startswith("-") and args[0] not in ctx.help_option_names:
             args = ["hads", *args]
         return super().parse_args(ctx, args)
@@ -108,6 +109,7 @@ def _add_import(form: TableFormat) -> None:
         to.deliver(vms.imported(tasks, to.asked(tasks, deadline, vms), form.name))
 
     command.__doc__ = _help(form)
+    # An example must run: a format without memory needs it by the option.
     memory = "" if "memory" in form.columns else " --memory 1GB"
     _command(form.name, f"{form.example} --types c6i.large,m6i.xlarge --deadline 2h --out bag.json{memory}")(command)
 

@@ -159,6 +159,7 @@ def _key(sort: str) -> Callable[[CataloguedType], Any]:
 
 def _listed(row: CataloguedType) -> ListedType:
     """Return a type of the catalogue as it is printed, with the prices of its cores."""
+    # What the catalogue does not say of a type is absent, and not null.
     document = row.model_dump(mode="json", exclude_unset=True)
     for market, quote in document["prices"].items():
         quote["usd_per_core_hour"] = row.usd_per_core_hour(market)
@@ -206,6 +207,7 @@ class PriceFiles:
                 "there is nothing to take: --instance-types, --spot-history, --skypilot, --price-list or "
                 "--azure-retail names a file"
             )
+        # Only a history has prices of several moments.
         if self.window is not None and self.spot_history is None:
             raise SpotbagError("--window: is of spot prices; --spot-history names their file")
         if self.accelerators and self.instance_types is None and self.skypilot is None and not self.price_list:
@@ -261,6 +263,7 @@ def _day(path: str) -> str:
     import os
 
     try:
+        # The best that is known of a file whose rows have no date.
         written = os.path.getmtime(path)
     except OSError:
         written = datetime.now(UTC).timestamp()

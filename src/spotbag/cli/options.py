@@ -30,6 +30,7 @@ def names_of(module: str, *lists: str) -> Callable[[str], list[str]]:
         found = import_module(f"...{module}", __name__)
         values = [attrgetter(name)(found) for name in lists]
         names = [name for value in values for name in (value() if callable(value) else value)]
+        # Of names by commas, only the last one is being typed.
         before, comma, last = incomplete.rpartition(",")
         return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
 
@@ -203,6 +204,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
             )
             continue
         made = cast("Callable[..., Any]", kind)
+        # A command may have other defaults than the record: those of the instance that it has as its default.
         usual = made() if parameter.default is parameter.empty else parameter.default
         options = {name: stated for name, stated in kind.__dataclass_fields__.items() if _SAID in stated.metadata}
         chosen = next((mark.names for mark in marks if isinstance(mark, Only)), tuple(options))

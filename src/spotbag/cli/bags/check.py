@@ -84,10 +84,12 @@ def check_command(
         so_far = State.read(state)
     document = read_schedule_document(plan)
     problem, report = judged(problem, document, so_far)
+    # Without a word about survival, a plan need not show any.
     asked = None if problem.survive == "none" else problem.survive
     shown = asked is None or (report.survival is not None and report.survival.verdict == "survives")
     if as_json:
         Check.of_report(problem, report).print_json()
+    # A plan for another bag breaks a rule for every task: one line says more than thousands.
     elif any(violation.rule == "task-once" for violation in report.violations) and (
         document.instance != problem.name or not {row.id for row in document.task_rows}.intersection(problem.task_ids)
     ):
@@ -111,6 +113,7 @@ def _print_report(problem: Instance, report: CheckReport, spent_usd: float | Non
     found = report.violations
     warn(report.notes)
     broken = counted(len(found), "violation")
+    # A plan whose cost is stated wrongly can still be carried out.
     only_claims = {violation.rule for violation in found} <= CLAIMS
     verdict = f"feasible, but not what it claims ({broken})" if only_claims else f"not feasible, {broken}"
     print(f"{problem.name}: {verdict if found else report.status}")

@@ -185,6 +185,7 @@ def _check(out: str | None, spec: str | None, time_limit: float, instances: Sequ
 def _load(arguments: Sequence[str], changes: InstanceOptions) -> dict[str, Instance]:
     """Instances by what they are called in the table: by name, or by argument where two have the same."""
     loaded = {argument: changes.load(argument) for argument in dict.fromkeys(arguments)}
+    # Two files may hold instances of one name, whose rows would be put together.
     names = [instance.name for instance in loaded.values()]
     return {
         argument if names.count(instance.name) > 1 else instance.name: instance for argument, instance in loaded.items()
@@ -233,6 +234,7 @@ def _write_specification(asked: Specification, problems: Mapping[str, Instance],
     folder = Path(spec.removesuffix(".toml") + "-instances")
     named = []
     for label, instance in problems.items():
+        # Others are written out: options may have changed them, and the file may be gone tomorrow.
         if _in_library(label, instance):
             named.append(label)
             continue
@@ -273,6 +275,7 @@ def _print_tables(problems: Mapping[str, Instance], found: Compare) -> None:
     # The gap to the bound is also one to the optimum, where that is proved.
     headings = [column.heading for column in table.columns]
     width = terminal_width()
+    # Rather fewer columns than cells that are broken into pieces.
     narrow = width is not None and width < least_width(table)
     left_out = {heading for heading in _QUANTITIES.values() if narrow or heading == "objective"} - wanted
     left_out |= {heading for heading in headings if narrow and heading.startswith("gap to optimum")}

@@ -66,6 +66,7 @@ def export_command(
     target = next((name for name in TARGETS if name == to), None)
     if target is None:
         raise SpotbagError(f"--to {to}: must be {' or '.join(TARGETS)}")
+    # The target is refused first: reading a large plan takes longer.
     document = read_schedule_document(plan)
     schedule = schedule_or_none(document, instance, plan, changes, state)
     # Without its instance, a plan can be exported as the document says it.

@@ -161,6 +161,7 @@ def _actual(found: TaskDeviation) -> ActualTask:
 
 def _print_summary(name: str, execution: Execution) -> None:
 
+    # A task that failed once and was done later is done.
     total, unfinished = len(execution.planned), execution.unfinished
     end_s, error_s = execution.makespan_s, execution.median_start_error_s
     ended = f"; the last ended at {end_s:,.1f} s, planned {seconds(execution.planned_makespan_s)} s" if end_s else ""

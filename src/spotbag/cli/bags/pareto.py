@@ -169,6 +169,7 @@ def _front(
     with points_found(f"front of {problem.name}", limit) as show:
         front = pareto_front(
             problem,
+            # The heuristics are part of the time that was asked for; a little is left for the front in any case.
             time_limit_s=max(limit - (time.perf_counter() - begin), _HEURISTICS_SHARE * limit),
             seed=planning.seed,
             threads=planning.threads,
@@ -200,6 +201,7 @@ def _plans_of_heuristics(instance: Instance, limit_s: float, seed: int) -> dict[
         warn(f"{instance.name} by {method}: {text}" for text in result.warnings)
         if result.schedule is not None:
             plans[method] = result.schedule
+        # The front, which is interrupted next, still has the plans so far.
         if result.interrupted:
             break
     return plans

@@ -117,6 +117,7 @@ def _replan(problem: Instance, so_far: State, running: Schedule | None, planning
             seed=planning.seed,
             threads=planning.threads,
         )
+    # In less time only the search comes to anything, whatever method is asked for.
     long = limit_s > LONG_S if planning.iterations is None else planning.iterations > LONG_S * ITERATIONS.second
     if "method" in given_options(planning, _ABSENT) and result.method == "search" and not long:
         warn([f"--method changes nothing up to {LONG_S:g} s: the plan is the search's"])
@@ -159,6 +160,7 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     slot_cores = remaining.slots.cores
     offers = {(offer.vm_type.name, offer.market): offer for offer in remaining.offers if offer.listed_as is None}
     vms = {vm.id: offers[vm.type, vm.market] for vm in document.vms if (vm.type, vm.market) in offers}
+    # VMs of types or markets that the bag no longer has are gone, with what would run on them.
     rows = {row.id: row for row in document.task_rows if row.vm in vms}
     unplaced = []
     for name, group in zip(remaining.task_ids, remaining.task_group.tolist(), strict=True):
@@ -168,6 +170,7 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
             seconds = NEVER
         else:
             seconds = remaining.duration_s[group, offer.index, BASELINE * (row.mode == "baseline")]
+        # Its memory or cores no longer fit, or the bag has forbidden the market to it.
         if seconds >= NEVER:
             unplaced.append(name)
     if len(unplaced) == remaining.n_tasks:

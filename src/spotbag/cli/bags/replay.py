@@ -248,16 +248,19 @@ def _replay(
     from ...replay.bags.policies import KIND
     from ...replay.bags.policy import require_dates_known
 
+    # The rules of a policy in one order, so that none is replayed twice under two names.
     names = KIND.full_names(names_in(asked.policy or _DEFAULT_POLICIES), REFERENCES)
     replayed = [name for name in names if name not in REFERENCES]
     references = [name for name in REFERENCES if name in names]
     day, as_json = options.day, options.as_json
     one_day = day is not None or options.recorded
+    # References are numbers for a day, and have no events to be shown.
     if one_day and not replayed:
         raise SpotbagError(f"{references[0]} is no policy and has no day to look at; name a policy as well")
     sources = instance, asked.plan, planning.initial, asked.scenario
     refuse_two_from_standard_input(*sources)
     options.check_files(*sources)
+    # Options of planning would be passed over.
     if asked.plan is not None and (given := given_options(planning)):
         raise SpotbagError(f"--plan and {next(iter(given.values()))}: give one of them; the plan is read, or made")
     options.check_number()

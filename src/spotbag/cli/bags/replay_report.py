@@ -135,6 +135,7 @@ def _side_by_side(table: Table) -> Iterator[Table]:
     """Divide a table into as many as a narrow terminal needs, each with the headings of the rows."""
     width = terminal_width()
     first, end = 1, len(table.columns)
+    # As many policies side by side as fit, at least one, whatever the width.
     while first < len(table.columns):
         part = table.with_columns([0, *range(first, end)])
         part = Table(part.columns, [row for row in part.rows if not row or any(row[1:])])
@@ -243,6 +244,7 @@ def _print_worst(days: Days) -> None:
 
 
 def _badness(outcome: DayOutcome) -> tuple[int, int, float, float]:
+    # Days with tasks that never end come first, then those that are latest, then the dearest.
     late_s = 0 if outcome.makespan_s is None else max(outcome.makespan_s - outcome.deadline_s, 0)
     return outcome.unfinished_tasks, late_s, outcome.late_weight, outcome.cost_usd
 

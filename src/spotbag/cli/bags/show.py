@@ -100,6 +100,7 @@ def show_command(
             raise SpotbagError(f"{what}: is a plan for {found.instance!r}; {wanted}, name that with --instance")
         _show_document(found, as_json)
         return
+    # A plan is shown as it is, but nobody shall believe that it can be carried out if it cannot.
     report = check(schedule.instance, found)
     if report.violations:
         warn([f"the plan is not feasible as it stands: {report.violations[0]}; 'spotbag check' lists all"])

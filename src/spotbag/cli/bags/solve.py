@@ -333,6 +333,7 @@ def _d_spot(result: Result, given: Instance) -> str:
     from ...solvers.bags.methods import METHODS
 
     method = METHODS.get(result.method)
+    # Published methods use the rule of their paper, whatever the instance says.
     by_paper = given.d_spot_rule == "paper" or (method is not None and method.published)
     return f"{d_spot_text(given, value, by_paper, result.instance.deadline_s)}: spot VMs end by then"
 
@@ -363,6 +364,7 @@ def _proved(result: Result, quantity: str) -> str:
 
 def _bound(result: Result) -> str:
     assert result.gap is not None, "every result with a plan has a gap"
+    # Of an optimal plan, the gap is that of rounding.
     gaps = [] if result.status == "optimal" else [f"gap at most {100 * result.gap:.3f} % (of the plan's objective)"]
     if result.gap_without is None:
         return ": ".join([f"{result.bound:.6f}", *gaps])
@@ -381,8 +383,10 @@ def print_result(result: Result, given: Instance) -> None:
         print(result.message)
         return
     work = result.stats.get("counted_iterations")
+    # Of the deadline, as one wants to know how much of the time is left.
     share = 100 * schedule.makespan_s / instance.deadline_s
     makespan = f"{seconds(schedule.makespan_s)} s ({share:.0f} % of the deadline, {seconds(instance.deadline_s)} s)"
+    # For the other goals, the objective is the cost or the makespan, which have lines of their own.
     weighed = [("objective", f"{schedule.objective:.6f}")]
     weighed += [] if result.bound is None else [("bound", _bound(result))]
     lines = [

@@ -195,6 +195,7 @@ def platform_command(
     from ...replay.platforms.policies import KIND
 
     names = KIND.full_names(names_in(options.policy or _DEFAULT_POLICIES))
+    # Without draws, a policy without random numbers does the same in each run.
     if options.runs is None and job_set is None and all(map(_draws_nothing, names)):
         options = replace(options, once=True)  # other runs would be the same
     options.check_files(source)

@@ -274,6 +274,7 @@ def _print_runs(stream: Stream, runs: StreamRuns, seed: int) -> None:
     print_heading(runs, seed)
     summaries = runs.summaries()
     digits = 0 if single else 1
+    # Policies that drop tasks are few: no column where none does.
     unfinished = any(summary.means["unfinished_tasks"].mean for summary in summaries)
     print_rows(
         summaries,
