@@ -14,12 +14,10 @@ from spotbag.bounds.bags.configuration_bound import configuration_bound
 from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.bounds.bags.lower_bounds import lower_bounds
 from spotbag.core.errors import InputError, ModelRefusal, SpotbagError
-from spotbag.executors.orders import vm_orders
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.bags.hads_files import hads_files
 from spotbag.instances.instance import Instance
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s
-from spotbag.replay.bags.runs import replay_day
 from spotbag.schedules.method import Run
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
@@ -189,12 +187,9 @@ def test_methods_that_know_no_dates_refuse(name: str) -> None:
 
 
 REFUSALS: dict[str, Callable[[], object]] = {
-    "replay": lambda: replay_day(the_plan(), "on-time"),
     "front": lambda: pareto_front(bag()),
     "hads files": lambda: hads_files(bag()),
     "D_spot": lambda: estimate_d_spot(bag()),
-    "orders": lambda: vm_orders(the_plan()),
-    "orders of a document": lambda: vm_orders(the_plan().to_document()),
 }
 
 
