@@ -160,9 +160,9 @@ class CompiledReplays:
         """Make the arrays of a replay, which serve for all days; ``room`` is how many there may be of what."""
         self._room, tables = room, self.plan.tables
         most_vms, most_events, most_entries = (room[why] for why in TOO_MANY)
-        n_tasks, listed, packed = self.plan.instance.n_tasks, 2 * most_vms + 2, most_vms + tables.most_new
+        listed, packed = 2 * most_vms + 2, most_vms + tables.most_new
         counts = tables.counts | tables.counts_of_rescues | {"room": most_vms, "vms": listed, "sketches": listed}
-        counts |= {"events": most_events, "entries": most_entries, "spans": 3 * n_tasks}
+        counts |= {"events": most_events, "entries": most_entries}
         counts |= {"packed": packed, "packed_cores": packed * counts["cores"]}
         counts |= {"rescuers": packed, "rescuer_cores": packed * counts["cores"]}
         self._arrays: dict[str, Any] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...core.capacities import fits
 from ...instances.entries import NEVER
 from . import interpreted
 from .policies.on_time_kernel import latest_rescue, new_vms_from
@@ -16,9 +15,8 @@ from .rows import (
     EventRow,
     GaveUpError,
     Rows,
-    VmRow,
 )
-from .rules import comes_before, may_give, span
+from .rules import comes_before, may_give
 
 _KIND_BITS = 40
 
@@ -192,117 +190,11 @@ def make_room_for_standby(r: Rows) -> None:
     """Make room for what `on-time` knows of tasks and VMs: there is some."""
 
 
-# ---------------------------------------------------------------------------- memory
-# Nothing is kept: what runs and waits is listed at each question. It asks little of bags whose memory binds seldom.
-
-
-def earliest_start(r: Rows, vm: VmRow, kb: int, duration_s: int, since_s: int) -> int:
-    """Earliest start of a task on a VM whose memory may bind, from a moment on; `NONE` if it is too small."""
-    span(r, vm)
-    n_spans = r.n_spans
-    start_s = earliest_among(r, list_spans(r, vm), max(vm.free_s, since_s), vm.most_kb - kb, duration_s)
-    r.n_spans = n_spans
-    return start_s
-
-
-def list_spans(r: Rows, vm: VmRow) -> int:
-    """List from when to when the tasks of a VM take how much memory; return the first of the list."""
-    first = NONE
-    for core in range(vm.vcpus):
-        slot = r.cores[vm.index][core]
-        if slot.running != NONE:
-            first = add_span(r, slot.running, first)
-        task = slot.first
-        while task != NONE:
-            first = add_span(r, task, first)
-            task = r.tasks[task].next
-    return first
-
-
-def add_span(r: Rows, task: int, after: int) -> int:
-    """Put the time of a task before others; return where it is."""
-    run, row = r.tasks[task], r.spans[r.n_spans]
-    row.start_s, row.end_s, row.kb, row.next = run.start_s, run.end_s, r.groups[run.group].memory_kb, after
-    r.n_spans += 1
-    return r.n_spans - 1
-
-
-def earliest_among(r: Rows, first: int, start_s: int, room_kb: int, duration_s: int) -> int:
-    """First moment from which there is room for some time beside what is listed; `NONE` if there is none."""
-    if not fits(room_kb):
-        return NONE
-    while True:
-        blocked_s = NONE
-        if not fits(room_kb - used_at(r, first, start_s)):
-            blocked_s = start_s
-        k = first
-        while k != NONE:
-            from_s = r.spans[k].start_s
-            sooner = max(blocked_s, start_s) < from_s < start_s + duration_s
-            if sooner and not fits(room_kb - used_at(r, first, from_s)):
-                blocked_s = from_s
-            k = r.spans[k].next
-        if blocked_s == NONE:
-            return start_s
-        start_s, k = NEVER, first  # when that has changed
-        while k != NONE:
-            if r.spans[k].start_s > blocked_s:
-                start_s = min(start_s, r.spans[k].start_s)
-            if r.spans[k].end_s > blocked_s:
-                start_s = min(start_s, r.spans[k].end_s)
-            k = r.spans[k].next
-
-
-def used_at(r: Rows, first: int, time_s: int) -> int:
-    """Memory of the listed tasks at a moment."""
-    kb, k = 0, first
-    while k != NONE:
-        if r.spans[k].start_s <= time_s < r.spans[k].end_s:
-            kb += r.spans[k].kb
-        k = r.spans[k].next
-    return kb
-
-
-def occupy(r: Rows, vm: VmRow, start_s: int, kb: int, duration_s: int) -> None:
-    """Count with a task that has been appended to a VM: it is there."""
-
-
-def profile_running(r: Rows, vm: VmRow) -> None:
-    """Begin the memory of a VM anew with what runs there: nothing else is."""
-
-
-def earliest_on_sketch(r: Rows, k: int, kb: int, duration_s: int) -> int:
-    """Earliest start of a task on a sketch whose memory may bind; `NONE` if its memory never suffices."""
-    start_s = NEVER
-    for core in range(r.offers[r.sketches[k].offer].vcpus):
-        start_s = min(start_s, r.sketched[k][core])
-    return earliest_among(r, r.sketches[k].first_span, start_s, r.sketches[k].kb - kb, duration_s)
-
-
-def occupy_sketch(r: Rows, k: int, start_s: int, kb: int, duration_s: int) -> None:
-    """Count with a task that is assigned to a sketch whose memory may bind."""
-    row = r.spans[r.n_spans]
-    row.start_s, row.end_s, row.kb, row.next = start_s, start_s + duration_s, kb, r.sketches[k].first_span
-    r.sketches[k].first_span = r.n_spans
-    r.n_spans += 1
-
-
-def profile_sketch(r: Rows, k: int, vm: VmRow) -> None:
-    """Give a sketch the memory of a VM with all that is there."""
-    r.sketches[k].first_span = list_spans(r, vm)
-
-
-def profile_new(r: Rows, k: int, vcpus: int, kb: int) -> None:
-    """Give a sketch the memory of a new VM."""
-    r.sketches[k].first_span = NONE
-
-
 IN_PLACE_OF = {interpreted.pack: latest_rescue, interpreted.pack_new_vms: new_vms_from} | {
     getattr(interpreted, part.__name__): part
     for part in (
         *(push, pop, is_next, next_s, note, add_vm, add_session, add_noticed, add_helper, add_sketch),
         *(refuse, plan_rescue, sort_tasks, make_room_for_standby),
-        *(earliest_start, occupy, profile_running, earliest_on_sketch, occupy_sketch, profile_sketch, profile_new),
     )
 }
 """Parts of `interpreted`, and what compiled loops have in their places."""

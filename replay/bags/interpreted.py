@@ -73,7 +73,6 @@ def add_sketch(r: Any) -> int:
         r.sketches.append(SketchRow())
         r.sketched.append([0] * len(r.heads))
         r.chosen.append(0)
-        r.timelines.append(None)
     r.n_chosen += 1
     return r.n_chosen - 1  # type: ignore[no-any-return]
 
@@ -108,48 +107,6 @@ def pack(r: Any, first_s: int, last_s: int) -> tuple[int, int]:
 def pack_new_vms(r: Any, start_s: int) -> int:
     """Pack tasks onto new on-demand VMs; see `new_vms_from`, which is compiled also for Python."""
     return r.packing.new_vms_from(r, start_s)  # type: ignore[no-any-return]
-
-
-# ---------------------------------------------------------------------------- memory
-
-
-def earliest_start(r: Any, vm: Any, kb: int, duration_s: int, since_s: int) -> int:
-    """Earliest start of a task on a VM whose memory may bind, from a moment on; `NONE` if it is too small."""
-    start_s = r.timeline(vm).earliest_start_s(kb, duration_s, since_s)
-    return NONE if start_s is None else start_s
-
-
-def occupy(r: Any, vm: Any, start_s: int, kb: int, duration_s: int) -> None:
-    """Count with a task that has been appended to a VM whose memory may bind."""
-    if vm._known_timeline is not None:  # else it is made of all that is there when it is asked for
-        vm._known_timeline.append(start_s, kb, duration_s)
-        vm._known_retimings = vm.retimings
-
-
-def profile_running(r: Any, vm: Any) -> None:
-    """Begin the memory of a VM anew with what runs there."""
-    vm._begin_timeline(r.now_s)
-
-
-def earliest_on_sketch(r: Any, k: int, kb: int, duration_s: int) -> int:
-    """Earliest start of a task on a sketch whose memory may bind; `NONE` if its memory never suffices."""
-    start_s = r.timelines[k].earliest_start_s(kb, duration_s)
-    return NONE if start_s is None else start_s
-
-
-def occupy_sketch(r: Any, k: int, start_s: int, kb: int, duration_s: int) -> None:
-    """Count with a task that is assigned to a sketch whose memory may bind."""
-    r.timelines[k].append(start_s, kb, duration_s)
-
-
-def profile_sketch(r: Any, k: int, vm: Any) -> None:
-    """Give a sketch the memory of a VM with all that is there."""
-    r.timelines[k] = r.timeline(vm).copy()
-
-
-def profile_new(r: Any, k: int, vcpus: int, kb: int) -> None:
-    """Give a sketch the memory of a new VM."""
-    r.timelines[k] = r._new_timeline(vcpus, kb)
 
 
 # ---------------------------------------------------------------------- questions to the policy

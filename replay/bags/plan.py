@@ -358,6 +358,8 @@ class PlanTables:
             "types": len(instance.vm_types),
             "prices": len(price_classes(instance)),
             "cores": most_cores,
+            # Of each task one in a list of a VM, one in a sketch, and one where it is assigned to a sketch.
+            "spans": 0 if all(instance.memory_never_binds) else 3 * instance.n_tasks,
         }
         self.counts_of_rescues = {
             "open": instance.n_tasks,

@@ -773,9 +773,10 @@ def shapes(counts: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """Return the shape of each table of `Rows` whose units are among those that are counted.
 
     Units are ``tasks``, ``groups``, ``types``, ``prices`` and ``cores`` of the largest VM; ``vms`` for lists of VMs;
-    ``room`` for VMs themselves, ``events``, ``entries`` of what else grows, ``sketches`` and ``spans`` where they are
-    allocated beforehand. For `on-time`: ``open`` tasks and what each ``needs`` of on-demand offers, ``new`` VMs of
-    its rescue and their ``new_cores``; ``rescuers`` and ``rescuer_cores`` of VMs that are there and new ones, and
-    ``packed`` ones. Tables of a ``day``, and of the ``rescue`` of the survival certificate, are as long as these.
+    ``spans`` of tasks where memory may bind; ``room`` for VMs themselves, ``events``, ``entries`` of what else grows,
+    and ``sketches`` where they are allocated beforehand. For `on-time`: ``open`` tasks and what each ``needs`` of on-
+    demand offers, ``new`` VMs of its rescue and their ``new_cores``; ``rescuers`` and ``rescuer_cores`` of VMs that are
+    there and new ones, and ``packed`` ones. Tables of a ``day``, and of the ``rescue`` of the survival certificate, are
+    as long as these.
     """
     return {name: tuple(map(counts.__getitem__, of)) for name, of in _UNITS.items() if of and counts.keys() >= {*of}}

@@ -11,10 +11,11 @@ import math
 from typing import Any
 
 from ...core.bill import Bill, billed_s, cost_usd, is_free, paid_until_s, session_usd
+from ...core.capacities import fits
 from ...core.quantities import NOISE, SECONDS_PER_HOUR
 from ...instances.entries import BASELINE, FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT
 from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
-from .interpreted import add_session, add_vm, earliest_start, note, occupy, profile_running, push, refuse
+from .interpreted import add_session, add_vm, note, push, refuse
 from .rows import (
     BUSY,
     ENDED,
@@ -322,6 +323,108 @@ def comes_before(r: Rows, task: int, other: int) -> bool:
     return (run.rank, run.weight, run.tie) < (than.rank, than.weight, than.tie)
 
 
+# --------------------------------------------------------------------------- memory
+# Nothing is kept: what runs and waits is listed at each question, which asks little where memory binds seldom. Of the
+# list, only what ends after the question's moment counts, and tasks go to the ends of queues: that is little, too.
+
+
+def earliest_start(r: Rows, vm: VmRow, kb: int, duration_s: int, since_s: int) -> int:
+    """Earliest start of a task on a VM whose memory may bind, from a moment on; `NONE` if it is too small."""
+    span(r, vm)
+    from_s, n_spans = max(vm.free_s, since_s), r.n_spans
+    start_s = earliest_among(r, list_spans(r, vm, from_s), from_s, vm.most_kb - kb, duration_s)
+    r.n_spans = n_spans
+    return start_s
+
+
+def list_spans(r: Rows, vm: VmRow, from_s: int) -> int:
+    """List when the tasks of a VM take how much memory from a moment on; return the first of the list."""
+    first = NONE
+    for core in range(vm.vcpus):
+        slot = r.cores[vm.index][core]
+        task = slot.running if slot.running != NONE else slot.first
+        while task != NONE:
+            run = r.tasks[task]
+            if run.end_s > from_s:
+                first = add_span(r, run.start_s, run.end_s, r.groups[run.group].memory_kb, first)
+            task = slot.first if run.running else run.next
+    return first
+
+
+def add_span(r: Rows, start_s: int, end_s: int, kb: int, after: int) -> int:
+    """Put a span before others; return where it is."""
+    row = r.spans[r.n_spans]
+    row.start_s, row.end_s, row.kb, row.next = start_s, end_s, kb, after
+    r.n_spans += 1
+    return r.n_spans - 1
+
+
+def without_ended(r: Rows, first: int, from_s: int) -> int:
+    """Take what ends by a moment out of a list of spans; return its first."""
+    before, k = NONE, first
+    while k != NONE:
+        after = r.spans[k].next
+        if r.spans[k].end_s > from_s:
+            before = k
+        elif before == NONE:
+            first = after
+        else:
+            r.spans[before].next = after
+        k = after
+    return first
+
+
+def earliest_among(r: Rows, first: int, start_s: int, room_kb: int, duration_s: int) -> int:
+    """First moment from which there is room for some time beside what is listed; `NONE` if there is none."""
+    if not fits(room_kb):
+        return NONE
+    spans = r.spans
+    while True:
+        blocked_s = NONE
+        if not fits(room_kb - used_at(r, first, start_s)):
+            blocked_s = start_s
+        k = first
+        while k != NONE:
+            from_s = spans[k].start_s
+            later = max(blocked_s, start_s) < from_s < start_s + duration_s
+            if later and not fits(room_kb - used_at(r, first, from_s)):
+                blocked_s = from_s
+            k = spans[k].next
+        if blocked_s == NONE:
+            return start_s
+        start_s, k = NEVER, first  # when less is used than there, for the first time
+        while k != NONE:
+            if blocked_s < spans[k].end_s < start_s:
+                start_s = spans[k].end_s
+            k = spans[k].next
+
+
+def used_at(r: Rows, first: int, time_s: int) -> int:
+    """Memory of the listed tasks at a moment."""
+    kb, k = 0, first
+    while k != NONE:
+        row = r.spans[k]
+        if row.start_s <= time_s < row.end_s:
+            kb += row.kb
+        k = row.next
+    return kb
+
+
+def end_if_placed(r: Rows, vm: VmRow, group: int, mode: int, saved: float) -> int:
+    """End of a task on a VM if it were appended now; `NEVER` if it cannot run there."""
+    duration_s = duration_of(r, group, vm.offer_index, mode, saved)
+    if duration_s >= NEVER:
+        return NEVER
+    span(r, vm)
+    row = r.groups[group]
+    start_s = max(vm.free_s, row.ready_s - vm.zero_s)
+    if vm.most_kb != NONE:
+        start_s = earliest_start(r, vm, row.memory_kb, duration_s, start_s)
+        if start_s == NONE:
+            return NEVER
+    return vm.zero_s + start_s + duration_s
+
+
 # -------------------------------------------------------------------------- credits
 
 
@@ -434,8 +537,6 @@ def append(r: Rows, vm: VmRow, task: int, mode: int, duration_s: int, since_s: i
                 which, latest_s = core, free_s
     run.start_s, run.end_s, run.mode = start_s, start_s + duration_s, mode
     enqueue(r, vm, which, task)
-    if vm.most_kb != NONE:
-        occupy(r, vm, start_s, kb, duration_s)
     return which
 
 
@@ -621,8 +722,6 @@ def list_anew(r: Rows, vm: VmRow) -> None:
         slot = r.cores[vm.index][core]
         slot.first = slot.last = NONE
     retime(vm)
-    if vm.most_kb != NONE:
-        profile_running(r, vm)
     for k in range(n):
         run = r.tasks[out[k]]
         append(r, vm, out[k], run.mode, run.end_s - run.start_s, run.start_s if keeps else 0)

@@ -72,7 +72,7 @@ class Vm(VmRow):
         How often it has been interrupted or ended; has begun or ceased to be idle; has got another migration trigger.
     """
 
-    __slots__ = ("_known_retimings", "_known_timeline", "_replay", "_runs", "_runs_of", "name", "offer")
+    __slots__ = ("_replay", "_runs", "_runs_of", "name", "offer")
 
     def __init__(
         self, index: int, name: str, offer: RentalOffer, ready_s: int, first_start_s: int, memory_binds: bool
@@ -87,15 +87,12 @@ class Vm(VmRow):
         self._replay: Rows
         self._runs_of = -1
         self._runs: tuple[list[Run | None], list[deque[Run]]] = ([], [])
-        self._known_timeline: VmTimeline | None = None
-        self._known_retimings = -1
 
     def copy(self) -> Vm:
         """Return a VM that goes on from here on its own."""
         twin = Vm.__new__(Vm)
         for name in (*VmRow.__slots__, *Vm.__slots__):
             setattr(twin, name, getattr(self, name))
-        twin._known_timeline = None if self._known_timeline is None else self._known_timeline.copy()
         return twin
 
     # ------------------------------------------------------------------ states
@@ -243,11 +240,8 @@ class Vm(VmRow):
 
     def tasks(self) -> list[int]:
         """Unfinished tasks: those that run, by core, then those that wait, in the order in which they are to start."""
-        if not self.n_left:
-            return []
         out = self._replay.ordered
-        running = [slot.running for slot in self._replay.cores[self.index] if slot.running != NONE]
-        return running + out[: rules.list_waiting(self._replay, self, out, 0)]
+        return out[: rules.list_tasks(self._replay, self, out)] if self.n_left else []
 
     def run_of(self, task: int) -> tuple[int, Run] | None:
         """Core and run of a task that is running (or was, when the VM was interrupted); None for one that waits."""
@@ -265,47 +259,16 @@ class Vm(VmRow):
 
     def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
         """Cores and memory from now on, in uptime."""
-        timeline = self._known_timeline if self._known_retimings == self.retimings else None
-        if timeline is not None and timeline.earliest_core_s >= now_s - self.zero_s:
-            return timeline  # busy on all cores: time need not pass
-        uptime_s = max(self.uptime_s(now_s), self.first_start_s)
-        if timeline is None:
-            timeline = self._known_timeline = self._timetable(uptime_s)
-            self._known_retimings = self.retimings
-        if timeline.earliest_core_s < uptime_s:
-            timeline.advance(uptime_s)
-        return timeline
-
-    def _timetable(self, uptime_s: int) -> VmTimeline:
-        """Timeline of all that is on the VM."""
-        replay, slots = self._replay, self._replay.cores[self.index]
-        if self.most_kb == NONE:
-            last = [slot.last if slot.last != NONE else slot.running for slot in slots]
-            return VmTimeline.of_cores([uptime_s if task == NONE else replay.tasks[task].end_s for task in last])
-        timeline = self._timeline_of_running(uptime_s)
-        for core, slot in enumerate(slots):
-            task = slot.first
+        replay, uptime_s = self._replay, max(self.uptime_s(now_s), self.first_start_s)
+        timeline = VmTimeline(self.vcpus, self.memory_kb, uptime_s)
+        for core, slot in enumerate(replay.cores[self.index]):
+            task = slot.first if slot.running == NONE else slot.running
             while task != NONE:
                 row = replay.tasks[task]
-                timeline.place(core, row.start_s, row.end_s, self._kb_of(task))
-                task = row.next
+                timeline.place(core, row.start_s, row.end_s, replay.groups[row.group].memory_kb)
+                task = slot.first if row.running else row.next
+        timeline.advance(uptime_s)
         return timeline
-
-    def _timeline_of_running(self, uptime_s: int) -> VmTimeline:
-        timeline = VmTimeline(self.vcpus, self.memory_kb, uptime_s)
-        for core, slot in enumerate(self._replay.cores[self.index]):
-            if slot.running != NONE:
-                row = self._replay.tasks[slot.running]
-                timeline.place(core, row.start_s, row.end_s, self._kb_of(slot.running))
-        return timeline
-
-    def _kb_of(self, task: int) -> int:
-        return self._replay.groups[self._replay.tasks[task].group].memory_kb
-
-    def _begin_timeline(self, now_s: int) -> None:
-        """Begin the timeline anew with what runs."""
-        self._known_timeline = self._timeline_of_running(max(self.uptime_s(now_s), self.first_start_s))
-        self._known_retimings = self.retimings
 
     # ----------------------------------------------------------------- credits
 
@@ -404,7 +367,6 @@ class ReplayState(Rows):
         self.policy: Any = None
         self.packing: Packing | None = None
         self.queue: list[tuple[int, int, int, int, int, int]] = []
-        self.timelines: list[VmTimeline | None] = []
         self._names: dict[str, int] = {}
         self.recording = int(record)
         values = tables.settings | rest_values(billing) | law_values(scenario_law, instance.deadline_s)
@@ -436,8 +398,7 @@ class ReplayState(Rows):
         for vm in self.vms:
             twin.vms.append(vm.copy())
             twin.vms[-1]._replay = twin._tables
-        twin.queue, twin.timelines, twin._names = self.queue.copy(), [], self._names.copy()
-        twin.timelines = [None if timeline is None else timeline.copy() for timeline in self.timelines]
+        twin.queue, twin._names = self.queue.copy(), self._names.copy()
         return twin
 
     def __copy__(self) -> Self:
@@ -496,10 +457,6 @@ class ReplayState(Rows):
             self._make_tables({"rescuers": n_vms, "rescuer_cores": n_vms * self.most_cores}, numbers)
             self.rescuers_known = 0
         self.packing = Packing(self)
-
-    def _new_timeline(self, vcpus: int, kb: int) -> VmTimeline:
-        """Return the timeline of a VM on which there is nothing."""
-        return VmTimeline(vcpus, kb)
 
     def _refuse(self, reason: int, v: int, number: int) -> NoReturn:
         """Refuse a decision that cannot be carried out, about a VM and a task, or about an offer."""
@@ -669,13 +626,9 @@ class ReplayState(Rows):
 
     def end_if_placed_s(self, vm: Vm, task: int, mode: int | None = None, saved: float = 0.0) -> int | None:
         """End of a task on a VM if it were appended now; None if it cannot run there."""
-        duration_s = self.duration_s(task, vm.offer, mode, saved)
-        if duration_s >= NEVER:
-            return None
-        group = self.groups[self.tasks[task].group]
-        since_s = group.ready_s - vm.zero_s
-        start_s = vm.timeline(self.now_s, self.work).earliest_start_s(group.memory_kb, duration_s, since_s)
-        return None if start_s is None else vm.zero_s + start_s + duration_s
+        group, mode = self.tasks[task].group, self._mode(vm.offer_index, mode)
+        end_s = rules.end_if_placed(self, vm, group, mode, saved)
+        return None if end_s >= NEVER else end_s
 
     def can_start(self, offer: RentalOffer, in_market: int = 0, of_offer: int = 0) -> bool:
         """True if one more VM of an offer may be requested now, or after some more of the market and of the offer.

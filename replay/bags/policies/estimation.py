@@ -5,18 +5,22 @@ from __future__ import annotations
 from ....core.capacities import fits
 from ....instances.entries import FULL_SPEED, NEVER
 from ...engines import RUNNING
-from ..interpreted import add_helper, add_sketch, earliest_on_sketch, occupy_sketch, profile_new, profile_sketch
+from ..interpreted import add_helper, add_sketch
 from ..rows import NONE, Rows, VmRow
 from ..rules import (
+    add_span,
     can_start,
     core_free,
     count_planned,
     duration_of,
+    earliest_among,
     earliest_uptime,
     forget_planned,
+    list_spans,
     list_tasks,
     longest_of,
     saved_now,
+    without_ended,
 )
 from .migration import list_groups, may_migrate
 
@@ -142,7 +146,7 @@ def sketch_of(r: Rows, vm: VmRow, spare_all: int) -> int:
     for core in range(vm.vcpus):
         r.sketched[k][core] = core_free(r, r.cores[vm.index][core], from_s)
     if vm.most_kb != NONE:
-        profile_sketch(r, k, vm)
+        r.sketches[k].first_span = list_spans(r, vm, from_s)
     return k
 
 
@@ -151,8 +155,6 @@ def new_sketch(r: Rows, offer: int, zero_s: int, spare_all: int) -> int:
     k = choose(r, NONE, offer, zero_s, 0, spare_all)
     for core in range(r.offers[offer].vcpus):
         r.sketched[k][core] = 0
-    if r.offers[offer].memory_kb != NONE:
-        profile_new(r, k, r.offers[offer].vcpus, r.offers[offer].memory_kb)
     return k
 
 
@@ -166,7 +168,7 @@ def choose(r: Rows, v: int, offer: int, zero_s: int, longest_s: int, spare: int)
     r.chosen[place] = k
     sketch = r.sketches[k]
     sketch.vm, sketch.offer, sketch.zero_s, sketch.longest_s, sketch.spare = v, offer, zero_s, longest_s, spare
-    sketch.kb = r.offers[offer].memory_kb
+    sketch.kb, sketch.first_span = r.offers[offer].memory_kb, NONE
     return k
 
 
@@ -178,7 +180,9 @@ def start_on_sketch(r: Rows, k: int, group: int, duration_s: int) -> int:
         start_s = min(start_s, free[core])
         ends_s = max(ends_s, free[core])
     if sketch.kb != NONE:
-        start_s = earliest_on_sketch(r, k, r.groups[group].memory_kb, duration_s)
+        # Cores only fill up, so no later task starts before: what has ended by then is in nobody's way.
+        sketch.first_span = without_ended(r, sketch.first_span, start_s)
+        start_s = earliest_among(r, sketch.first_span, start_s, sketch.kb - r.groups[group].memory_kb, duration_s)
         if start_s == NONE:
             return NONE
     left_s = r.deadline_s - sketch.zero_s - max(start_s + duration_s, ends_s)
@@ -202,6 +206,7 @@ def assign(r: Rows, k: int, group: int, start_s: int, duration_s: int) -> int:
     sketch = r.sketches[k]
     r.sketched[k][core_on_sketch(r, k, start_s)] = start_s + duration_s
     if sketch.kb != NONE:
-        occupy_sketch(r, k, start_s, r.groups[group].memory_kb, duration_s)
+        kb = r.groups[group].memory_kb
+        sketch.first_span = add_span(r, start_s, start_s + duration_s, kb, sketch.first_span)
     sketch.longest_s = max(sketch.longest_s, r.durations[group][sketch.offer].runtime_s)
     return sketch.zero_s + start_s + duration_s

@@ -7,12 +7,14 @@ from typing import Literal, TypeAlias
 from ....core.capacities import UNLIMITED, smaller
 from ....instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...engines import RUNNING
-from ..interpreted import earliest_start, note
+from ..interpreted import note
 from ..rows import NONE, STRANDED, OfferRow, Rows, VmRow
 from ..rules import (
     can_start,
     credits_of,
     duration_of,
+    earliest_start,
+    end_if_placed,
     is_alive,
     is_idle,
     last_checkpoint,
@@ -368,21 +370,6 @@ def first_free_by(r: Rows, offer: OfferRow, v: int, time_s: int) -> int:
 def is_free_before(vm: VmRow, other: VmRow) -> bool:
     """True if one VM of a heap has a core free before another."""
     return vm.place_s < other.place_s or (vm.place_s == other.place_s and vm.index < other.index)
-
-
-def end_if_placed(r: Rows, vm: VmRow, group: int, mode: int, saved: float) -> int:
-    """End of a task on a VM if it were appended now; `NEVER` if it cannot run there."""
-    duration_s = duration_of(r, group, vm.offer_index, mode, saved)
-    if duration_s >= NEVER:
-        return NEVER
-    span(r, vm)
-    row = r.groups[group]
-    start_s = max(vm.free_s, row.ready_s - vm.zero_s)
-    if vm.most_kb != NONE:
-        start_s = earliest_start(r, vm, row.memory_kb, duration_s, start_s)
-        if start_s == NONE:
-            return NEVER
-    return vm.zero_s + start_s + duration_s
 
 
 def best_place(r: Rows, group: int, saved: float) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from ....core.capacities import larger
 from ....instances.entries import FULL_SPEED, NEVER
 from ...engines import HIBERNATED, RUNNING
 from ...policies import Rule, Rules
-from ..interpreted import earliest_start, push, sort_tasks
+from ..interpreted import push, sort_tasks
 from ..policy import RulePolicy
 from ..rows import FIRST_NEW, LEFT_OUT, NONE, WAKE, Rows, VmRow
 from ..rules import (
@@ -19,6 +19,8 @@ from ..rules import (
     count_rented,
     dump_of,
     duration_of,
+    earliest_start,
+    end_if_placed,
     is_alive,
     is_halted,
     is_idle,
@@ -35,7 +37,7 @@ from ..rules import (
     usd_per_s,
 )
 from .estimation import assign, core_on_sketch, new_sketch, start_on_sketch
-from .migration import add_place, best_place, end_if_placed, list_places
+from .migration import add_place, best_place, list_places
 from .on_time_rescue import (
     add_rescuer,
     between_s,
