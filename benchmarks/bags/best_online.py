@@ -201,7 +201,7 @@ class BestOnline(Policy):
         if rest or step < 0:
             return
         offers = [offer for offer in instance.offers if offer.market == "spot"]
-        offers.append(min(replay.work.on_demand_offers, key=lambda offer: offer.price_usd_per_hour))
+        offers.append(replay.instance.offers[replay.regular[0]])
         numbers = {offer.index: number for number, offer in enumerate(offers)}
         [own] = [vm for vm in replay.vms if vm.n_left]
         others = [vm for vm in replay.vms if not vm.n_left and vm.state != TERMINATED]

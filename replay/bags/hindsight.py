@@ -16,15 +16,16 @@ from ...core.bill import unpaid_usd
 from ...heuristics.bags.known_day import known_day_plan
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Cloud
-from ...instances.entries import FULL_SPEED, MARKETS
+from ...instances.entries import FULL_SPEED, MARKETS, NEVER
 from ...instances.group_limits import VmsLeft
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .engine import Replay
 from .outcome import DayOutcome
-from .plan import PlannedVm, ReplayPlan, WorkTable, replay_plan
+from .plan import PlannedVm, PlanTables, ReplayPlan, replay_plan
 from .policies.static import Static
 from .policy import Policy
+from .rules import dump_of
 from .state import ReplayState, Vm
 
 _LEAST_S = 10
@@ -58,7 +59,7 @@ class Hindsight:
                 limit = min(offer.limit, self._instance.n_tasks)
                 cores = ((),) * offer.vcpus
                 vms += [PlannedVm(f"{offer.index}-{number}", offer, cores) for number in range(limit)]
-        self._empty = ReplayPlan(self._instance, plan.work, tuple(vms), plan.schedule)
+        self._empty = ReplayPlan(self._instance, tuple(vms), plan.schedule)
 
     def cheapest_usd(self, timeline: Timeline, outcomes: Iterable[DayOutcome] = ()) -> float | None:
         """Return the least cost found that meets the deadline; None if nothing is found that does.
@@ -88,7 +89,7 @@ class Hindsight:
             schedule = known_day_plan(self._instance, up_s)
             if schedule is not None:
                 yield schedule, Static()
-                yield from with_cut_tasks(schedule, time_of, self._empty.work)
+                yield from with_cut_tasks(schedule, time_of, self._empty.tables)
 
     def _times(self, timeline: Timeline) -> Iterator[dict[int, Sequence[tuple[int, int]]]]:
         """Seconds for which the VMs of each spot offer are up by the deadline: in all, until gone, until notice.
@@ -204,7 +205,7 @@ def _new_vm(replay: ReplayState, task: int) -> Vm | None:
         offer
         for offer in replay.instance.offers
         if offer.market == "on-demand" and not offer.burstable and replay.can_start(offer)
-        if replay.work.can_run(task, offer.index, FULL_SPEED)
+        if replay.duration_s(task, offer) < NEVER
     ]
     return replay.start_vm(min(able, key=lambda offer: offer.price_usd_per_s / offer.vcpus)) if able else None
 
@@ -220,7 +221,7 @@ class _Core(NamedTuple):
 
 
 def with_cut_tasks(
-    schedule: Schedule, time_of: Mapping[int, Sequence[tuple[int, int]]], work: WorkTable
+    schedule: Schedule, time_of: Mapping[int, Sequence[tuple[int, int]]], tables: PlanTables
 ) -> Iterator[tuple[Schedule, CutTasks]]:
     """Let spot VMs begin tasks of on-demand VMs in the time that the plan leaves them: few tasks first, then more.
 
@@ -230,7 +231,7 @@ def with_cut_tasks(
         A plan for a known day.
     time_of : dict of int to sequence
         Of each spot offer, in the order of requests: for how many seconds a VM is up, and until when.
-    work : WorkTable
+    tables : PlanTables
         Of the instance.
 
     Yields
@@ -243,15 +244,16 @@ def with_cut_tasks(
     # The tasks that end last come first: the VMs that they leave end earlier.
     last_first = np.argsort(-schedule.task_end_s, kind="stable")
     waiting = last_first[on_demand[last_first]].tolist()
-    if not waiting or not work.takes_checkpoints:
+    if not waiting or not tables.rows.takes_checkpoints:
         return
     vm_offer, cores = _spot_cores(schedule, time_of)
     cuts: list[tuple[int, _Core, int]] = []
     for core in sorted(cores, key=lambda core: (-core.left_s, core.vm, core.core)):
         offer = vm_offer[core.vm]
         for task in waiting:
-            dump_s = work.dump_s(task, offer, FULL_SPEED)
-            if work.can_run(task, offer, FULL_SPEED) and core.left_s - dump_s > _LEAST_S:
+            group = tables.group_of[task]
+            dump_s = dump_of(tables.rows, group, offer, FULL_SPEED)
+            if tables.rows.durations[group][offer].full_s < NEVER and core.left_s - dump_s > _LEAST_S:
                 cuts.append((task, core, core.until_s - dump_s - 1))
                 waiting.remove(task)
                 break

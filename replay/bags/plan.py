@@ -24,7 +24,6 @@ from ...instances.instance import Instance
 from ...schedules.queues import queue_times, queues_of_schedule
 from ...schedules.schedule import Schedule
 from . import rows
-from .rules import dump_of, duration_of
 
 KINDS = {"hibernate": rows.HIBERNATE, "stop": rows.STOP, "terminate": rows.TERMINATE, "resume": rows.RESUME}
 """Kinds of events of a day, once the cloud is known."""
@@ -38,7 +37,7 @@ def offer_table(instance: Instance) -> Any:
     by_price = price_classes(instance)
     for entry, offer in zip(table, instance.offers, strict=True):
         entry["type"], entry["spot"], entry["vcpus"] = offer.type_index, offer.market == "spot", offer.vcpus
-        entry["sustained"] = sustained_mode(offer)
+        entry["sustained"] = BASELINE if offer.burstable else FULL_SPEED
         entry["usd_per_hour"] = entry["now_usd_per_hour"] = offer.price_usd_per_hour
         entry["setup_s"] = setup_s = offer.vm_type.setup_s
         entry["moved_start_s"] = max(instance.migration_overhead_s - instance.boot_overhead_s, setup_s)
@@ -68,11 +67,6 @@ def limit_tables(instance: Instance, offers: Any) -> tuple[Any, Any]:
     limits = [(quota.most, 0, 0, rows.NONE) for quota in quotas]
     limits += [(offer.vm_type.offers[offer.market].limit, 0, 0, offer.index) for offer in instance.offers]
     return np.array(limits, dtype=dtype_of(rows.LimitRow)), np.array(members, dtype=dtype_of(rows.MemberRow))
-
-
-def sustained_mode(offer: RentalOffer) -> int:
-    """Mode in which VMs of an offer run whatever their credits."""
-    return BASELINE if offer.burstable else FULL_SPEED
 
 
 def rest_values(billing: Billing) -> dict[str, int]:
@@ -126,97 +120,6 @@ def duration_table(instance: Instance) -> Any:
     table["runtime_s"] = instance.offer_runtime_s
     table["checkpoints"] = instance.checkpoint_count[:, types]
     return table
-
-
-class WorkTable:
-    """Durations of an instance.
-
-    Attributes
-    ----------
-    tables : dict of str to array
-        Offers, groups, durations, limits and members; see `rows`.
-    rows : Rows
-        The same as objects.
-    group_of : list of int
-        Group of each task.
-    on_demand_offers : list of RentalOffer
-        Offers of regular on-demand VMs, cheapest first.
-    sustained : list of int
-        Mode in which VMs of each offer run whatever their credits.
-    takes_checkpoints : bool
-        Whether the bag has a rule of checkpoints.
-    """
-
-    def __init__(self, instance: Instance) -> None:
-        offers = offer_table(instance)
-        limits, members = limit_tables(instance, offers)
-        self.tables = {"offers": offers, "limits": limits, "members": members}
-        self.tables |= {"groups": group_table(instance), "durations": duration_table(instance)}
-        self.group_of: list[int] = instance.task_group.tolist()
-        regular = (offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable)
-        self.on_demand_offers = sorted(regular, key=lambda offer: (offer.price_usd_per_hour, offer.index))
-        self.sustained = [sustained_mode(offer) for offer in instance.offers]
-        self.takes_checkpoints = instance.checkpoint is not None
-        kinds = {"offers": rows.OfferRow, "limits": rows.LimitRow, "members": rows.MemberRow, "groups": rows.GroupRow}
-        objects: dict[str, Any] = {name: rows_of(row, self.tables[name]) for name, row in kinds.items()}
-        durations = [rows_of(rows.DurationRow, row) for row in self.tables["durations"]]
-        self.rows = rows.Rows(durations=durations, takes_checkpoints=int(self.takes_checkpoints), **objects)
-        self._runtimes_s: dict[int, list[int]] = {}
-
-    def runtime_s(self, task: int, offer: int) -> int:
-        """Run time of the whole task on an offer at full speed without checkpoints; `NEVER` if it cannot run there."""
-        return self.rows.durations[self.group_of[task]][offer].runtime_s
-
-    def runtimes_s(self, offer: int) -> list[int]:
-        """Run times of all tasks on an offer; see `runtime_s`."""
-        if offer not in self._runtimes_s:
-            self._runtimes_s[offer] = [self.rows.durations[group][offer].runtime_s for group in self.group_of]
-        return self._runtimes_s[offer]
-
-    def duration_s(self, task: int, offer: int, mode: int, saved: float = 0.0) -> int:
-        """Seconds for which a task occupies a core of an offer from where it is saved; `NEVER` if it cannot run there.
-
-        Parameters
-        ----------
-        task, offer : int
-            Indices in the instance.
-        mode : int
-            `FULL_SPEED`, or `BASELINE` on burstable VMs.
-        saved : float
-            Fraction of the task that is saved.
-        """
-        return duration_of(self.rows, self.group_of[task], offer, mode, saved)
-
-    def usd_per_s(self, offer: int) -> float:
-        """Price of a second of work of the bag on VMs of an offer at the best; infinite if no task can run there.
-
-        Its tasks share their cores, and their memory.
-        """
-        row, work_s, kb_s, slots_s = self.rows.offers[offer], 0, 0, 0
-        for group, time_s in zip(self.group_of, self.runtimes_s(offer), strict=True):
-            if time_s < NEVER:
-                work_s += time_s
-                kb_s += time_s * lower_of(self.rows.groups[group].memory_kb)
-                slots_s += time_s * upper_of(self.rows.groups[group].memory_kb)
-        if not work_s:
-            return math.inf
-        part = 1 / row.vcpus
-        if row.memory_kb != rows.NONE:
-            part = max(part, kb_s / work_s / lower_of(row.memory_kb), slots_s / work_s / row.vcpus)
-        return row.usd_per_hour / SECONDS_PER_HOUR * part
-
-    def usd_of_all(self, offer: int) -> float:
-        """Price of the average task on an offer, of those that can run there; infinite if none can."""
-        times_s = [time_s for time_s in self.runtimes_s(offer) if time_s < NEVER]
-        return self.usd_per_s(offer) * sum(times_s) / len(times_s) if times_s else math.inf
-
-    def can_run(self, task: int, offer: int, mode: int) -> bool:
-        """True if a task can run on VMs of an offer."""
-        return self.duration_s(task, offer, mode) < NEVER
-
-    def dump_s(self, task: int, offer: int, mode: int) -> int:
-        """Seconds for which a task writes a checkpoint on an offer, rounded up."""
-        return dump_of(self.rows, self.group_of[task], offer, mode)
 
 
 def plan_tables(group_of: Sequence[int], vms: Sequence[Any]) -> tuple[Any, Any]:
@@ -311,6 +214,10 @@ class PlannedVm:
     cores: tuple[tuple[Run, ...], ...]
 
 
+_COUNTED = ("offers", "limits", "queues", "regular", "columns", "standby_offers")
+"""Tables whose lengths are fields of `Rows`: `n_offers` and so on."""
+
+
 class PlanTables:
     """Beginning of every replay of a plan, as arrays of rows.
 
@@ -318,6 +225,10 @@ class PlanTables:
     ----------
     given : dict of str to array or list
         Tables of `Rows` that are `GIVEN`.
+    rows : Rows
+        Offers, groups, durations and members as objects.
+    group_of : list of int
+        Group of each task.
     most_new : int
         How many new VMs a rescue may have at the most.
     counts, counts_of_rescues : dict of str to int
@@ -332,29 +243,32 @@ class PlanTables:
         Fields of `Rows` that are the same at the start of every day.
     """
 
-    def __init__(self, instance: Instance, work: WorkTable, vms: tuple[PlannedVm, ...]) -> None:
+    def __init__(self, instance: Instance, vms: tuple[PlannedVm, ...]) -> None:
         self._instance = instance
-        regular = [offer.index for offer in work.on_demand_offers]
-        columns = [offer.index for offer in instance.offers if offer.market == "on-demand"]
-        column_of = {index: column for column, index in enumerate(columns)}
-        standby = sorted(regular, key=lambda index: (work.usd_of_all(index), index))
-        tasks, queues = plan_tables(work.group_of, vms)
-        lists = {
-            "regular": regular,
-            # For rescues on demand: on-demand offers, which of them each offer is, and those of new VMs, the cheapest
-            # for the whole bag first.
-            "columns": columns,
-            "column_of": [column_of.get(offer.index, rows.NONE) for offer in instance.offers],
-            "standby_offers": standby,
-        }
-        self.given: dict[str, Any] = {**work.tables, **lists, "tasks": tasks, "queues": queues}
-        limits = work.tables["limits"]
+        offers, groups, durations = offer_table(instance), group_table(instance), duration_table(instance)
+        limits, members = limit_tables(instance, offers)
+        self.group_of: list[int] = instance.task_group.tolist()
+        tasks, queues = plan_tables(self.group_of, vms)
+        self.rows = rows.Rows(
+            offers=rows_of(rows.OfferRow, offers),
+            groups=rows_of(rows.GroupRow, groups),
+            durations=[rows_of(rows.DurationRow, row) for row in durations],
+            members=rows_of(rows.MemberRow, members),
+            queues=rows_of(rows.QueueRow, queues),
+            takes_checkpoints=int(instance.checkpoint is not None),
+        )
+        lists = self._lists_of_offers()
+        tables = {"offers": offers, "groups": groups, "durations": durations, "limits": limits, "members": members}
+        self.given: dict[str, Any] = {**tables, **lists, "tasks": tasks, "queues": queues}
+        shared = ("groups", "durations", "members", "queues")
+        self.shared: dict[str, Any] = lists | {name: getattr(self.rows, name) for name in shared}
+        self.task_values, self.limit_values = tasks.tolist(), limits.tolist()
         own = {limit["own"]: int(limit["most"]) for limit in limits}
-        self.most_new = min(instance.n_tasks, sum(max(own[index], 0) for index in regular))
+        self.most_new = min(instance.n_tasks, sum(max(own[index], 0) for index in lists["regular"]))
         most_cores = max(offer.vcpus for offer in instance.offers)
         self.counts = {
             "tasks": instance.n_tasks,
-            "groups": len(work.tables["groups"]),
+            "groups": len(groups),
             "types": len(instance.vm_types),
             "prices": len(price_classes(instance)),
             "cores": most_cores,
@@ -363,33 +277,73 @@ class PlanTables:
         }
         self.counts_of_rescues = {
             "open": instance.n_tasks,
-            "needs": instance.n_tasks * len(columns),
+            "needs": instance.n_tasks * len(lists["columns"]),
             "new": self.most_new,
             "new_cores": self.most_new * most_cores,
         }
-        objects: dict[str, Any] = {name: getattr(work.rows, name) for name in ("groups", "durations", "members")}
-        self.shared = {**objects, **lists, "queues": rows_of(rows.QueueRow, queues)}
-        self.task_values, self.limit_values = tasks.tolist(), limits.tolist()
         self._offers_billed: dict[Billing, tuple[Any, list[tuple[Any, ...]]]] = {}
         self.names = names_of(instance)
-        self.settings = {
-            "n_offers": len(instance.offers),
+        self.settings: dict[str, float] = {f"n_{name}": len(self.given[name]) for name in _COUNTED}
+        self.settings |= self._settings(lists["standby_offers"])
+
+    def _lists_of_offers(self) -> dict[str, list[int]]:
+        """Return lists of offers: regular on-demand ones, cheapest first, and those of rescues on demand.
+
+        Of rescues: on-demand offers, which of them each offer is, and those of new VMs, the cheapest for the whole bag
+        first.
+        """
+        offers = self._instance.offers
+        columns = [offer.index for offer in offers if offer.market == "on-demand"]
+        of_offer = {index: column for column, index in enumerate(columns)}
+        regular = [index for index in columns if not offers[index].burstable]
+        regular.sort(key=lambda index: (offers[index].price_usd_per_hour, index))
+        return {
+            "regular": regular,
+            "columns": columns,
+            "column_of": [of_offer.get(offer.index, rows.NONE) for offer in offers],
+            "standby_offers": sorted(regular, key=lambda index: (self._usd_of_all(index), index)),
+        }
+
+    def _settings(self, standby: Sequence[int]) -> dict[str, float]:
+        instance = self._instance
+        return {
             "n_prices": self.counts["prices"],
-            "n_limits": len(limits),
-            "n_regular": len(regular),
-            "n_columns": len(columns),
-            "n_standby_offers": len(standby),
-            "rescue_usd_per_s": work.usd_per_s(standby[0]) if standby else 0.0,
-            "most_cores": most_cores,
-            "n_queues": len(queues),
+            "rescue_usd_per_s": self._usd_per_s(standby[0]) if standby else 0.0,
+            "most_cores": self.counts["cores"],
             "unfinished": instance.n_tasks,
             "boot_overhead_s": instance.boot_overhead_s,
             "start_overhead_s": max(int(instance.ready_s.max()), instance.migration_overhead_s),
             "cycle_s": instance.allocation_cycle_s,
             "deadline_s": instance.deadline_s,
-            "takes_checkpoints": int(work.takes_checkpoints),
+            "takes_checkpoints": self.rows.takes_checkpoints,
             "has_releases": int(instance.release_s.any()),
         }
+
+    def _runtimes_s(self, offer: int) -> list[tuple[int, int]]:
+        """Memory and run time of each task that can run on an offer."""
+        groups, durations = self.rows.groups, self.rows.durations
+        found = [(groups[group].memory_kb, durations[group][offer].runtime_s) for group in self.group_of]
+        return [(kb, time_s) for kb, time_s in found if time_s < NEVER]
+
+    def _usd_per_s(self, offer: int) -> float:
+        """Price of a second of work of the bag on VMs of an offer at the best; infinite if no task can run there.
+
+        Its tasks share their cores, and their memory.
+        """
+        row, times = self.rows.offers[offer], self._runtimes_s(offer)
+        if not times:
+            return math.inf
+        part, work_s = 1 / row.vcpus, sum(time_s for _, time_s in times)
+        if row.memory_kb != rows.NONE:
+            kb_s = sum(time_s * lower_of(kb) for kb, time_s in times)
+            slots_s = sum(time_s * upper_of(kb) for kb, time_s in times)
+            part = max(part, kb_s / work_s / lower_of(row.memory_kb), slots_s / work_s / row.vcpus)
+        return row.usd_per_hour / SECONDS_PER_HOUR * part
+
+    def _usd_of_all(self, offer: int) -> float:
+        """Price of the average task on an offer, of those that can run there; infinite if none can."""
+        times = self._runtimes_s(offer)
+        return self._usd_per_s(offer) * sum(time_s for _, time_s in times) / len(times) if times else math.inf
 
     def offers_billed(self, billing: Billing) -> tuple[Any, list[tuple[Any, ...]]]:
         """Return the offers with how a cloud bills them: as an array, and as plain numbers."""
@@ -410,8 +364,6 @@ class ReplayPlan:
     ----------
     instance : Instance
         With ``d_spot_s`` set if spot VMs are offered.
-    work : WorkTable
-        Durations.
     vms : tuple of PlannedVm
         VMs that are requested at the start.
     schedule : Schedule
@@ -423,7 +375,6 @@ class ReplayPlan:
     """
 
     instance: Instance
-    work: WorkTable
     vms: tuple[PlannedVm, ...]
     schedule: Schedule
     tables: PlanTables = field(init=False)
@@ -431,15 +382,11 @@ class ReplayPlan:
 
     def __post_init__(self) -> None:
         """Make the tables."""
-        object.__setattr__(self, "tables", PlanTables(self.instance, self.work, self.vms))
+        object.__setattr__(self, "tables", PlanTables(self.instance, self.vms))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send no tables to another process: they are made there again as fast as they could be read."""
-        return _made_again, (self.instance, self.vms, self.schedule)
-
-
-def _made_again(instance: Instance, vms: tuple[PlannedVm, ...], schedule: Schedule) -> ReplayPlan:
-    return ReplayPlan(instance, WorkTable(instance), vms, schedule)
+        return ReplayPlan, (self.instance, self.vms, self.schedule)
 
 
 def replay_plan(schedule: Schedule) -> ReplayPlan:
@@ -463,7 +410,7 @@ def replay_plan(schedule: Schedule) -> ReplayPlan:
         cores[vm][core].append(Run(start, end, task, task_mode))
     planned = zip(schedule.vm_ids, offers, cores, strict=True)
     vms = tuple(PlannedVm(name, offer, tuple(tuple(runs) for runs in queues)) for name, offer, queues in planned)
-    return ReplayPlan(instance, WorkTable(instance), vms, schedule)
+    return ReplayPlan(instance, vms, schedule)
 
 
 def _refuse_rest(instance: Instance) -> None:

@@ -22,7 +22,7 @@ from . import rows, rules
 from .interpreted import add_helper, note, push
 from .moments import request_plan
 from .outcome import BILLED, COUNTED, COUNTED_BY_KIND, bills_of, sessions_of
-from .plan import ReplayPlan, Run, WorkTable, law_values, new_name, rest_values
+from .plan import PlanTables, ReplayPlan, Run, law_values, new_name, rest_values
 from .rows import MIGRATION_KINDS, NONE, MigrationKind, Rows, TaskRow, VmRow
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class Vm(VmRow):
         running = 0 <= task < len(tasks) and tasks[task].vm == self.index and tasks[task].running
         return (tasks[task].core, _run(tasks, task)) if running else None
 
-    def longest_s(self, work: WorkTable) -> int:
+    def longest_s(self, work: PlanTables) -> int:
         """Return the longest run time on this VM of its unfinished tasks."""
         return rules.longest_of(self._replay, self)
 
@@ -257,7 +257,7 @@ class Vm(VmRow):
         """Return the uptime at which the last of those that wait is to start; a time that has passed if none waits."""
         return rules.last_start_of(self._replay, self)
 
-    def timeline(self, now_s: int, work: WorkTable) -> VmTimeline:
+    def timeline(self, now_s: int, work: PlanTables) -> VmTimeline:
         """Cores and memory from now on, in uptime."""
         replay, uptime_s = self._replay, max(self.uptime_s(now_s), self.first_start_s)
         timeline = VmTimeline(self.vcpus, self.memory_kb, uptime_s)
@@ -338,7 +338,7 @@ class ReplayState(Rows):
     ----------
     plan, billing, scenario_law
         What it was made with.
-    instance, work : Instance and WorkTable
+    instance, work : Instance and PlanTables
         Those of the plan.
     vms : list of Vm
         All VMs so far, in the order of their requests.
@@ -363,7 +363,7 @@ class ReplayState(Rows):
         super().__init__()
         instance, tables = plan.instance, plan.tables
         self.policy_name, self.plan, self.billing, self.scenario_law = policy_name, plan, billing, scenario_law
-        self.instance, self.work = instance, plan.work
+        self.instance, self.work = instance, tables
         self.policy: Any = None
         self.packing: Packing | None = None
         self.queue: list[tuple[int, int, int, int, int, int]] = []

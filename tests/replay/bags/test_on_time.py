@@ -59,9 +59,9 @@ def demand_rescue(state: ReplayState) -> None:
     groups, group_of = state.groups, state.instance.task_group.tolist()
 
     def demand_in_time(tasks: list[int], offer: int, free_s: int) -> None:
-        mode = state.work.sustained[offer]
+        rented = state.instance.offers[offer]
         for task in sorted(tasks, key=lambda task: (groups[group_of[task]].due_s, groups[group_of[task]].ready_s)):
-            seconds = state.work.duration_s(task, offer, mode, state.saved_if_moved(left[task], task))
+            seconds = state.duration_s(task, rented, saved=state.saved_if_moved(left[task], task))
             assert seconds < NEVER
             free_s = max(free_s, groups[group_of[task]].ready_s) + seconds
             assert free_s <= groups[group_of[task]].due_s <= deadline_s

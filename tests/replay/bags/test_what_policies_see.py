@@ -226,7 +226,7 @@ def test_a_plan_is_sent_to_other_processes_without_its_tables() -> None:
 
 def test_a_plan_without_vms_stays_one_where_it_is_sent() -> None:
     ready = two_vms()
-    empty = ReplayPlan(ready.instance, ready.work, (), ready.schedule)
+    empty = ReplayPlan(ready.instance, (), ready.schedule)
     assert pickle.loads(pickle.dumps(empty)).vms == copy.deepcopy(empty).vms == ()
 
 

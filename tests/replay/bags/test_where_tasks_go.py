@@ -40,7 +40,7 @@ def ready_s(state: ReplayState, task: int) -> int:
 
 def takes(state: ReplayState, vm: Vm, task: int, saved: float, spare_time: SpareTime, mode: int | None = None) -> bool:
     """Algorithm 7 of HADS, from the runs of the VM."""
-    runtime_s = state.work.runtime_s(task, vm.offer_index)
+    runtime_s = state.runtime_s(task, vm.offer)
     end_s = state.end_if_placed_s(vm, task, mode, saved)
     if end_s is None or end_s > due_s(state, task):
         return False
@@ -48,7 +48,7 @@ def takes(state: ReplayState, vm: Vm, task: int, saved: float, spare_time: Spare
     end_s = max([end_s, *(vm.zero_s + run.end_s for run in runs)])
     if not vm.spot and spare_time == "spot":
         return end_s <= state.instance.deadline_s
-    longest_s = max([runtime_s, *(state.work.runtime_s(run.task, vm.offer_index) for run in runs)])
+    longest_s = max([runtime_s, *(state.runtime_s(run.task, vm.offer) for run in runs)])
     return state.instance.deadline_s - end_s > longest_s + state.start_overhead_s
 
 
@@ -83,7 +83,7 @@ def migrate_naively(state: ReplayState, source: Vm, published: str, spare_time: 
             state.migrate(task, source, min(able, key=key))
             continue
         longest_s = due_s(state, task) - max(state.now_s + state.start_overhead_s, ready_s(state, task))
-        offers = [offer for offer in state.work.on_demand_offers if state.can_start(offer)]
+        offers = [offer for index in state.regular if state.can_start(offer := state.instance.offers[index])]
         offers = [offer for offer in offers if state.duration_s(task, offer, None, saved) <= longest_s]
         if offers:
             state.migrate(task, source, state.start_vm(offers[0]))
@@ -125,7 +125,7 @@ def first_end_naively(state: ReplayState, task: int, saved: float) -> tuple[int,
         for vm in state.vms
         if vm.idle or (vm.alive and not vm.burstable)
     ]
-    for offer in state.work.on_demand_offers:
+    for offer in map(state.instance.offers.__getitem__, state.regular):
         duration_s = state.duration_s(task, offer, None, saved)
         if state.can_start(offer) and duration_s < NEVER:
             start_s = max(state.now_s + state.start_overhead_s, ready_s(state, task))
