@@ -31,7 +31,7 @@ from .policies import KIND
 from .policies.static import OnDemand
 from .policy import Policy
 from .record import event_records
-from .rows import NONE
+from .rows import NONE, NOTED
 from .runs import chosen_cloud
 from .state import ReplayState, Vm, session_billing
 
@@ -326,7 +326,7 @@ class _Moment:
             for core, slot in enumerate(r.cores[vm.index]):
                 if vm.state == RUNNING and slot.running != NONE and r.tasks[slot.running].dumping_s == NONE:
                     run = r.tasks[slot.running]
-                    note(r, rows.STARTED, vm.index, core, slot.running, run.end_s - run.start_s, run.mode, run.saved)
+                    note(r, NOTED.START, vm.index, core, slot.running, run.end_s - run.start_s, run.mode, run.saved)
         moments.start_due(r)
 
     def take(self, phases: range) -> None:

@@ -34,25 +34,20 @@ from .interpreted import (
 from .rows import (
     CAPACITY,
     CYCLE_END,
-    CYCLE_ENDED,
     FINISH,
     IDLE_LIMIT,
-    IDLE_LIMITED,
     INTERRUPT,
-    LIMITED,
     NONE,
+    NOTED,
     OLD,
     OLD_NOTICED,
     PRICE,
-    PRICED,
     READY,
     RECALL,
     RESUME,
     START,
     TRIGGER,
-    TRIGGERED,
     WAKE,
-    WOKEN,
     DayRow,
     Rows,
     VmRow,
@@ -273,7 +268,7 @@ def change_price(r: Rows, event: DayRow) -> None:
         r.offers[event.offer].now_usd_per_hour = event.usd_per_hour
         r.priced_now[r.n_priced] = event.offer
         r.n_priced += 1
-        note(r, PRICED, NONE, NONE, NONE, event.offer, 0, event.usd_per_hour)
+        note(r, NOTED.PRICE, NONE, NONE, NONE, event.offer, 0, event.usd_per_hour)
 
 
 def give_capacity(r: Rows, event: DayRow) -> None:
@@ -284,7 +279,7 @@ def give_capacity(r: Rows, event: DayRow) -> None:
             of_type.capacity = NONE
     elif event.kind == CAPACITY and of_type.capacity != NONE and event.vms >= of_type.capacity:
         of_type.capacity = event.vms
-        note(r, LIMITED, NONE, NONE, NONE, event.type, event.vms, 0.0)
+        note(r, NOTED.CAPACITY, NONE, NONE, NONE, event.type, event.vms, 0.0)
     else:
         return
     if event.vm == NONE:
@@ -334,7 +329,7 @@ def strike(r: Rows, event: DayRow) -> None:
     if event.kind == CAPACITY:
         if of_type.capacity != event.vms:
             of_type.capacity = event.vms
-            note(r, LIMITED, NONE, NONE, NONE, event.type, event.vms, 0.0)
+            note(r, NOTED.CAPACITY, NONE, NONE, NONE, event.type, event.vms, 0.0)
         of_type.struck_by = kind = event.by
         stay = event.vms
     elif event.share >= 0:
@@ -424,7 +419,7 @@ def ask(r: Rows) -> None:
     if r.n_unused:
         ask_about_unused(r)
     if r.woken:
-        note(r, WOKEN, NONE, NONE, NONE, 0, 0, 0.0)
+        note(r, NOTED.WAKE, NONE, NONE, NONE, 0, 0, 0.0)
         answer_woken(r)
         settle(r)
 
@@ -457,7 +452,7 @@ def ask_about_triggers(r: Rows) -> None:
         if vm.trigger_epoch == r.trigger_epochs[k] and may_give(vm):
             drop_trigger(r, vm)
             r.events_handled += 1
-            note(r, TRIGGERED, vm.index, NONE, NONE, 0, 0, 0.0)
+            note(r, NOTED.TRIGGER, vm.index, NONE, NONE, 0, 0, 0.0)
             answer_trigger_reached(r, vm)
             settle(r)
 
@@ -468,7 +463,7 @@ def ask_about_unused(r: Rows) -> None:
         vm = r.vms[r.unused_now[k]]
         if vm.idle_epoch == r.unused_epochs[k] and is_idle(vm):
             r.events_handled += 1
-            what = CYCLE_ENDED if k < r.n_cycles else IDLE_LIMITED
+            what = NOTED.CYCLE_END if k < r.n_cycles else NOTED.IDLE_LIMIT
             note(r, what, vm.index, NONE, NONE, r.idle_limit_s, 0, 0.0)
             answer_cycle_ended(r, vm)
             settle(r)

@@ -15,11 +15,7 @@ from . import rows
 from .outcome import DayOutcome
 from .plan import ReplayPlan
 
-_NAMES = (
-    *("launch", "ready", "start", "finish", "hibernate", "stop", "reclaim", "notice", "resume", "restart"),
-    *("price", "capacity", "migrate", "steal", "preempt", "preempted", "trigger", "trigger-set", "cycle-end"),
-    *("idle-limit", "steal-attempt", "stranded", "terminate", "wake"),
-)
+_EVENTS = [name.lower().replace("_", "-") for name in rows.NOTED._fields]
 
 Note = tuple[int, int, int, int, int, int, int, float]
 
@@ -41,20 +37,20 @@ def event_records(
     bursts = [instance.offers[offer].burstable for offer in offers]
     records = []
     for time_s, what, vm, core, task, first, second, real in notes:
-        record: dict[str, Any] = {"record": "event", "t": time_s, "event": _NAMES[what]}
-        if what in _OF_TASKS:
-            if what in (rows.MIGRATED, rows.STOLEN):
-                record |= {"task": instance.task_ids[task], "from": names[vm], "to": names[first]}
-            else:
-                record |= {"vm": names[vm], "core": core, "task": instance.task_ids[task]}
-        elif what not in _OF_NO_VM:
+        event = _EVENTS[what]
+        record: dict[str, Any] = {"record": "event", "t": time_s, "event": event}
+        moves = event in ("migrate", "steal")
+        if moves:
+            record |= {"task": instance.task_ids[task], "from": names[vm], "to": names[first]}
+        elif event in ("start", "finish", "preempt", "preempted"):
+            record |= {"vm": names[vm], "core": core, "task": instance.task_ids[task]}
+        elif event not in ("price", "capacity", "wake"):
             record["vm"] = names[vm]
-        record |= _details(instance, what, first, second, real)
-        of = first if what in (rows.MIGRATED, rows.STOLEN) else vm
-        if what in (rows.STARTED, rows.MIGRATED, rows.STOLEN) and bursts[of]:
-            mode = second >> rows.MODE_SHIFT if what == rows.MIGRATED else second
+        record |= _details(instance, event, first, second, real)
+        if (moves or event == "start") and bursts[first if moves else vm]:
+            mode = second >> rows.MODE_SHIFT if event == "migrate" else second
             record["mode"] = "burst" if mode == FULL_SPEED else "baseline"
-        if what == rows.STARTED:
+        if event == "start":
             if real:
                 record["saved"] = real
             record["duration_s"] = first
@@ -62,35 +58,31 @@ def event_records(
     return records
 
 
-_OF_TASKS = {rows.STARTED, rows.FINISHED, rows.MIGRATED, rows.STOLEN, rows.WAS_PREEMPTED, rows.PUT_BEHIND}
-_OF_NO_VM = {rows.PRICED, rows.LIMITED, rows.WOKEN}
-
-
 _FIRST = {
-    rows.NOTICED: "until_s",
-    rows.TRIGGER_SET: "at_s",
-    rows.IDLE_LIMITED: "idle_s",
-    rows.ATTEMPTED: "stolen",
-    rows.STRANDED: "tasks",
+    "notice": "until_s",
+    "trigger-set": "at_s",
+    "idle-limit": "idle_s",
+    "steal-attempt": "stolen",
+    "stranded": "tasks",
 }
-"""Name of the first whole number of a note, by kind, where nothing else is told."""
+"""Name of the first whole number of a note, by event, where nothing else is told."""
 
 
-def _details(instance: Instance, what: int, first: int, second: int, real: float) -> dict[str, Any]:
+def _details(instance: Instance, event: str, first: int, second: int, real: float) -> dict[str, Any]:
     """Return the details of a record beside VM, core and task."""
-    if what in _FIRST:
-        return {_FIRST[what]: first}
-    if what in (rows.LAUNCHED, rows.PRICED):
+    if event in _FIRST:
+        return {_FIRST[event]: first}
+    if event in ("launch", "price"):
         offer = instance.offers[first]
         told: dict[str, Any] = {"type": offer.vm_type.name, "market": offer.market}
-        return told if what == rows.LAUNCHED else told | {"usd_per_hour": real}
-    if what == rows.LIMITED:
+        return told if event == "launch" else told | {"usd_per_hour": real}
+    if event == "capacity":
         return {"type": instance.vm_types[first].name, "vms": second}
-    if what == rows.WAS_PREEMPTED:
+    if event == "preempt":
         return {"checkpoint": bool(first), "until_s": second}
-    if what == rows.PUT_BEHIND:
+    if event == "preempted":
         return {"saved": real}
-    if what != rows.MIGRATED:
+    if event != "migrate":
         return {}
     told = {"kind": rows.MIGRATION_KINDS[second % rows.RECOVERED]} | ({"saved": real} if real else {})
     return told | {name: True for name, bit in (("recovered", rows.RECOVERED), ("late", rows.LATE)) if second & bit}

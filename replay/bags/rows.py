@@ -8,6 +8,7 @@ hibernated, stopped or booting again: the timetable of its cores is exact whatev
 # ruff: noqa: RUF009 (`_of` makes a field at each call)
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
@@ -30,10 +31,13 @@ MigrationKind: TypeAlias = Literal["idle", "busy", "new"]
 MIGRATION_KINDS: tuple[MigrationKind, ...] = get_args(MigrationKind)
 """Names of the kinds of migrations in records (HADS, section 5.3.2)."""
 
-# What is kept on record; see `record`. Beside VM, core and task, a row has two whole numbers and a real one.
-LAUNCHED, GOT_READY, STARTED, FINISHED, WENT_DOWN, WAS_STOPPED, RECLAIMED, NOTICED, RESUMED, RESTARTED = range(10)
-PRICED, LIMITED, MIGRATED, STOLEN, WAS_PREEMPTED, PUT_BEHIND, TRIGGERED, TRIGGER_SET = range(10, 18)
-CYCLE_ENDED, IDLE_LIMITED, ATTEMPTED, STRANDED, ENDED, WOKEN = range(18, 24)
+_Noted = namedtuple(
+    "_Noted",
+    "LAUNCH READY START FINISH HIBERNATE STOP RECLAIM NOTICE RESUME RESTART PRICE CAPACITY MIGRATE STEAL PREEMPT "
+    "PREEMPTED TRIGGER TRIGGER_SET CYCLE_END IDLE_LIMIT STEAL_ATTEMPT STRANDED TERMINATE WAKE",
+)
+NOTED = _Noted(*range(len(_Noted._fields)))
+"""Kinds of notes, by the names that traces have for them. Beside VM, core and task, a note has three numbers."""
 
 # Bits of a migration, beside the kind of the VM that takes the task.
 RECOVERED, LATE = 4, 8
@@ -48,8 +52,9 @@ class GaveUpError(Exception):
     """Raised by compiled loops: Python sees to what they lack, and goes through the day once more."""
 
 
-# Why a decision is refused.
-NO_CREDITS, NO_PLACE, NO_ROOM, NOTHING_LOST, NO_TRIGGER, ENDED_ALREADY, HAS_TASKS = range(7)
+_Refusal = namedtuple("_Refusal", "NO_CREDITS NO_PLACE NO_ROOM NOTHING_LOST NO_TRIGGER ENDED_ALREADY HAS_TASKS")
+REFUSAL = _Refusal(*range(len(_Refusal._fields)))
+"""Reasons for which a decision is refused."""
 
 
 def or_none(value: int | None) -> int:

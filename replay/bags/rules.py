@@ -18,45 +18,25 @@ from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
 from .interpreted import add_session, add_vm, note, push, refuse
 from .rows import (
     BUSY,
-    ENDED,
-    ENDED_ALREADY,
     FINISH,
-    FINISHED,
-    GOT_READY,
-    HAS_TASKS,
     HIBERNATE,
     IDLE,
     INTERRUPT,
     LATE,
-    LAUNCHED,
-    MIGRATED,
     MODE_SHIFT,
     NEW,
-    NO_CREDITS,
-    NO_PLACE,
-    NO_TRIGGER,
     NONE,
-    NOTHING_LOST,
-    NOTICED,
+    NOTED,
     OLD,
     OLD_NOTICED,
     PREEMPTED,
-    PUT_BEHIND,
     READY,
     RECALL,
-    RECLAIMED,
     RECOVERED,
-    RESTARTED,
-    RESUMED,
+    REFUSAL,
     START,
-    STARTED,
-    STOLEN,
     STOP,
     TRIGGER,
-    TRIGGER_SET,
-    WAS_PREEMPTED,
-    WAS_STOPPED,
-    WENT_DOWN,
     CoreRow,
     OfferRow,
     Rows,
@@ -454,7 +434,7 @@ def count_running(r: Rows, vm: VmRow, mode: int, more: int) -> None:
 def check_credits(r: Rows, vm: VmRow) -> None:
     """Refuse a policy, or a plan, that runs tasks at full speed without credits."""
     if vm.n_at_full_speed and max(-unbounded_credits(r, vm, r.now_s), 0.0) > LACKING_CREDITS:
-        refuse(r, NO_CREDITS, vm.index, NONE)
+        refuse(r, REFUSAL.NO_CREDITS, vm.index, NONE)
 
 
 # ------------------------------------------------------------------- tasks and queues
@@ -545,7 +525,7 @@ def place(r: Rows, vm: VmRow, task: int, mode: int) -> None:
     run = r.tasks[task]
     core = append(r, vm, task, mode, duration_of(r, run.group, vm.offer_index, mode, run.saved), 0)
     if core == NONE:
-        refuse(r, NO_PLACE, vm.index, task)
+        refuse(r, REFUSAL.NO_PLACE, vm.index, task)
     vm.n_left += 1
     vm.longest_run_s = max(vm.longest_run_s, runtime_of(r, task, vm.offer_index))
     vm.idle_epoch += 1
@@ -581,7 +561,7 @@ def start(r: Rows, vm: VmRow, core: int) -> None:
     if vm.bursts:
         count_running(r, vm, run.mode, 1)
     if r.recording:  # asked here, as tasks start and end more often than anything else happens
-        note(r, STARTED, vm.index, core, task, run.end_s - run.start_s, run.mode, run.saved)
+        note(r, NOTED.START, vm.index, core, task, run.end_s - run.start_s, run.mode, run.saved)
 
 
 def planned_start(r: Rows, vm: VmRow, core: int, time_s: int) -> bool:
@@ -628,7 +608,7 @@ def finish(r: Rows, vm: VmRow, core: int) -> None:
         r.late_tasks += 1
         r.late_weight += r.groups[run.group].weight
     if r.recording:
-        note(r, FINISHED, vm.index, core, task, 0, 0, 0.0)
+        note(r, NOTED.FINISH, vm.index, core, task, 0, 0, 0.0)
     if slot.first != NONE:
         start_or_await(r, vm, core)
     if r.wants_finished:
@@ -665,7 +645,7 @@ def put_behind(r: Rows, vm: VmRow, core: int) -> int:
     run.start_s = max(last_s, uptime_at(vm, r.now_s))
     run.end_s = run.start_s + duration_of(r, run.group, offer, run.mode, run.saved)
     enqueue(r, vm, core, task)
-    note(r, PUT_BEHIND, vm.index, core, task, 0, 0, saved)
+    note(r, NOTED.PREEMPTED, vm.index, core, task, 0, 0, saved)
     return task
 
 
@@ -821,7 +801,7 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
             r.vms[of_type.last].after_of_type = v
         of_type.last = v
     push(r, vm.ready_s, READY, v, 0, 0)
-    note(r, LAUNCHED, v, NONE, NONE, offer_index, 0, 0.0)
+    note(r, NOTED.LAUNCH, v, NONE, NONE, offer_index, 0, 0.0)
     return v
 
 
@@ -896,13 +876,13 @@ def terminate(r: Rows, vm: VmRow) -> None:
     vm.state = TERMINATED
     vm.epoch += 1
     give_back(r, vm)
-    note(r, ENDED, vm.index, NONE, NONE, 0, 0, 0.0)
+    note(r, NOTED.TERMINATE, vm.index, NONE, NONE, 0, 0, 0.0)
 
 
 def let_go(r: Rows, vm: VmRow) -> None:
     """Terminate a VM without tasks, and have the policy asked about it."""
     if vm.state == TERMINATED or vm.n_left:
-        refuse(r, ENDED_ALREADY if vm.state == TERMINATED else HAS_TASKS, vm.index, NONE)
+        refuse(r, REFUSAL.ENDED_ALREADY if vm.state == TERMINATED else REFUSAL.HAS_TASKS, vm.index, NONE)
     terminate(r, vm)
     r.ended[r.n_ended] = vm.index
     r.n_ended += 1
@@ -912,7 +892,7 @@ def get_ready(r: Rows, vm: VmRow) -> bool:
     """Let a VM run that was launching; False if its type has no room for it, so that it is interrupted now."""
     vm.state = RUNNING
     vm.session_from_s = r.now_s
-    note(r, GOT_READY, vm.index, NONE, NONE, 0, 0, 0.0)
+    note(r, NOTED.READY, vm.index, NONE, NONE, 0, 0, 0.0)
     if vm.spot and r.n_aged and vm.since_s == r.now_s:
         await_age(r, vm)
     if vm.spot and r.types[r.offers[vm.offer_index].type].capacity != NONE:
@@ -960,7 +940,7 @@ def give_notice(r: Rows, vm: VmRow, kind: int, notice_s: int, of_type: int) -> b
     if notice_s:
         vm.disordered = 1  # what is to start meanwhile does not
         push(r, until_s, INTERRUPT, vm.index, 0, 0)
-        note(r, NOTICED, vm.index, NONE, NONE, until_s, 0, 0.0)
+        note(r, NOTED.NOTICE, vm.index, NONE, NONE, until_s, 0, 0.0)
     return True
 
 
@@ -977,13 +957,13 @@ def interrupt(r: Rows, vm: VmRow) -> None:
     if vm.n_left:
         r.busy_hibernations += 1
     if kind == HIBERNATE:
-        vm.state, what = HIBERNATED, WENT_DOWN
+        vm.state, what = HIBERNATED, NOTED.HIBERNATE
         r.hibernations += 1
     elif kind == STOP:
-        vm.state, what = STOPPED, WAS_STOPPED
+        vm.state, what = STOPPED, NOTED.STOP
         r.stops += 1
     else:
-        vm.state, what, vm.reclaimed, vm.terminated_s = TERMINATED, RECLAIMED, 1, r.now_s
+        vm.state, what, vm.reclaimed, vm.terminated_s = TERMINATED, NOTED.RECLAIM, 1, r.now_s
         r.reclaims += 1
         give_back(r, vm)
     note(r, what, vm.index, NONE, NONE, 0, 0, 0.0)
@@ -1012,11 +992,11 @@ def come_back(r: Rows, vm: VmRow) -> None:
         drop_trigger(r, vm)
     if vm.state == STOPPED:
         r.restarts += 1
-        note(r, RESTARTED, vm.index, NONE, NONE, 0, 0, 0.0)
+        note(r, NOTED.RESTART, vm.index, NONE, NONE, 0, 0, 0.0)
         restart(r, vm, pause_s)
         return
     r.resumes += 1
-    note(r, RESUMED, vm.index, NONE, NONE, 0, 0, 0.0)
+    note(r, NOTED.RESUME, vm.index, NONE, NONE, 0, 0, 0.0)
     vm.zero_s += pause_s
     vm.state = RUNNING
     vm.session_from_s = r.now_s
@@ -1100,7 +1080,7 @@ def leave_restless(r: Rows, vm: VmRow) -> None:
 
 def migrate(r: Rows, task: int, source: VmRow, target: VmRow, mode: int, late: int) -> None:
     """Move an unfinished task of a VM that is interrupted or drains; one that ran goes on from its last checkpoint."""
-    must_give(r, source, NOTHING_LOST)
+    must_give(r, source, REFUSAL.NOTHING_LOST)
     saved, saved_s, done = last_checkpoint(r, source, task, NONE)
     recovered = take_down(r, task, saved, saved_s, done)
     kind = BUSY if target.n_left else NEW if target.state == LAUNCHING else IDLE
@@ -1117,7 +1097,7 @@ def migrate(r: Rows, task: int, source: VmRow, target: VmRow, mode: int, late: i
         r.migrated_new += 1
         r.hibernations_new += first
     bits = kind + RECOVERED * recovered + LATE * late + (mode << MODE_SHIFT)
-    note(r, MIGRATED, source.index, NONE, task, target.index, bits, saved)
+    note(r, NOTED.MIGRATE, source.index, NONE, task, target.index, bits, saved)
     place(r, target, task, mode)
 
 
@@ -1125,7 +1105,7 @@ def steal(r: Rows, task: int, victim: VmRow, thief: VmRow, mode: int) -> None:
     """Move a waiting task of a VM to another; what it leaves moves up."""
     take(r, victim, task)
     r.tasks_stolen += 1
-    note(r, STOLEN, victim.index, NONE, task, thief.index, mode, 0.0)
+    note(r, NOTED.STEAL, victim.index, NONE, task, thief.index, mode, 0.0)
     if not victim.restless:
         leave_restless(r, victim)
     place(r, thief, task, mode)
@@ -1143,7 +1123,7 @@ def preempt(r: Rows, task: int, vm: VmRow, checkpoint: int) -> None:
     dump_s = 0
     if checkpoint:
         dump_s = dump_of(r, run.group, vm.offer_index, run.mode)
-    note(r, WAS_PREEMPTED, vm.index, core, task, checkpoint, r.now_s + dump_s, 0.0)
+    note(r, NOTED.PREEMPT, vm.index, core, task, checkpoint, r.now_s + dump_s, 0.0)
     if checkpoint:
         run.dumping_s = uptime_s
     if dump_s:
@@ -1162,7 +1142,7 @@ def preempt(r: Rows, task: int, vm: VmRow, checkpoint: int) -> None:
 
 def set_trigger(r: Rows, vm: VmRow, time_s: int) -> None:
     """Set, or set anew, when the tasks of a VM are to be migrated; now if that has passed."""
-    must_give(r, vm, NO_TRIGGER)
+    must_give(r, vm, REFUSAL.NO_TRIGGER)
     time_s = max(time_s, r.now_s)
     if vm.trigger_at_s == time_s:
         return
@@ -1171,7 +1151,7 @@ def set_trigger(r: Rows, vm: VmRow, time_s: int) -> None:
     vm.trigger_at_s = time_s
     vm.trigger_epoch += 1
     push(r, time_s, TRIGGER, vm.index, 0, vm.trigger_epoch)
-    note(r, TRIGGER_SET, vm.index, NONE, NONE, time_s, 0, 0.0)
+    note(r, NOTED.TRIGGER_SET, vm.index, NONE, NONE, time_s, 0, 0.0)
 
 
 def drop_trigger(r: Rows, vm: VmRow) -> None:

@@ -297,10 +297,10 @@ _STATUS: dict[int, VmStatus] = {
 _ROWS_OF = {table.name: table.row for table in tables_of(Rows)}
 _OF_VMS = tuple(rows.shapes({"vms": 0}))
 _BROKEN = {
-    rows.NOTHING_LOST: "is neither interrupted nor about to be: its tasks stay",
-    rows.NO_TRIGGER: "is neither interrupted nor about to be: it needs no migration trigger",
-    rows.ENDED_ALREADY: "is terminated already",
-    rows.HAS_TASKS: "has tasks left and cannot be terminated",
+    rows.REFUSAL.NOTHING_LOST: "is neither interrupted nor about to be: its tasks stay",
+    rows.REFUSAL.NO_TRIGGER: "is neither interrupted nor about to be: it needs no migration trigger",
+    rows.REFUSAL.ENDED_ALREADY: "is terminated already",
+    rows.REFUSAL.HAS_TASKS: "has tasks left and cannot be terminated",
 }
 """Faults of a VM that a decision is about, in words."""
 
@@ -461,9 +461,9 @@ class ReplayState(Rows):
     def _refuse(self, reason: int, v: int, number: int) -> NoReturn:
         """Refuse a decision that cannot be carried out, about a VM and a task, or about an offer."""
         vm, name = self.vms[v], self.policy_name
-        if reason == rows.NO_ROOM:
+        if reason == rows.REFUSAL.NO_ROOM:
             raise SpotbagError(f"{name} at {self.now_s} s: no more {self.instance.offers[number]} VM can be started")
-        if reason == rows.NO_CREDITS:
+        if reason == rows.REFUSAL.NO_CREDITS:
             raise SpotbagError(
                 f"{name}: {vm.name} ran out of CPU credits by {self.now_s} s with tasks at full speed; a "
                 "task may be put there at full speed only if the credits suffice to its end"
@@ -663,7 +663,7 @@ class ReplayState(Rows):
         late : bool
             Whether it is known that the task misses the deadline there.
         """
-        rules.must_give(self, source, rows.NOTHING_LOST)
+        rules.must_give(self, source, rows.REFUSAL.NOTHING_LOST)
         self._demand(target.alive, f"{target.name} drains, is interrupted or terminated, and takes no task")
         self._demand_task(task, source)
         rules.migrate(self, task, source, target, self._mode(target.offer_index, mode), int(late))
@@ -724,7 +724,7 @@ class ReplayState(Rows):
         helpers : frozenset of int
             VMs that were counted on in computing it; kept in `Vm.helpers` for the policy.
         """
-        rules.must_give(self, vm, rows.NO_TRIGGER)
+        rules.must_give(self, vm, rows.REFUSAL.NO_TRIGGER)
         vm.first_helper, vm.n_helpers = self.n_helpers, len(helpers)
         for helper in sorted(helpers):
             add_helper(self, helper)
@@ -734,11 +734,11 @@ class ReplayState(Rows):
         """Count an attempt of an idle VM to steal tasks."""
         self.steal_attempts += 1
         self.steals += int(stolen > 0)
-        note(self, rows.ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
+        note(self, rows.NOTED.STEAL_ATTEMPT, thief.index, NONE, NONE, stolen, 0, 0.0)
 
     def report_stranded(self, vm: Vm, tasks: int) -> None:
         """Record a number of tasks of an interrupted VM without a place anywhere: they stay where they are."""
-        note(self, rows.STRANDED, vm.index, NONE, NONE, tasks, 0, 0.0)
+        note(self, rows.NOTED.STRANDED, vm.index, NONE, NONE, tasks, 0, 0.0)
 
     def _demand_task(self, task: int, vm: Vm) -> None:
         has_it = 0 <= task < len(self.tasks) and self.tasks[task].vm == vm.index

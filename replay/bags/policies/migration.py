@@ -8,7 +8,7 @@ from ....core.capacities import UNLIMITED, smaller
 from ....instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...engines import RUNNING
 from ..interpreted import note
-from ..rows import NONE, STRANDED, OfferRow, Rows, VmRow
+from ..rows import NONE, NOTED, OfferRow, Rows, VmRow
 from ..rules import (
     can_start,
     credits_of,
@@ -428,7 +428,7 @@ def migrate_anyway(r: Rows, source: VmRow, tasks: list[int], n_tasks: int) -> No
         migrate(r, task, source, target, r.offers[target.offer_index].sustained, int(end_s > r.groups[group].due_s))
     if left:
         source.stranded = r.any_stranded = 1
-        note(r, STRANDED, source.index, NONE, NONE, left, 0, 0.0)
+        note(r, NOTED.STRANDED, source.index, NONE, NONE, left, 0, 0.0)
 
 
 def retry_stranded(r: Rows) -> None:

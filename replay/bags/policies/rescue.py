@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..interpreted import plan_rescue, refuse, sort_tasks
 from ..policy import RulePolicy
-from ..rows import NO_PLACE, NO_ROOM, NONE, Rows, VmRow
+from ..rows import NONE, REFUSAL, Rows, VmRow
 from ..rules import (
     can_start,
     is_alive,
@@ -67,7 +67,7 @@ def carry_out(r: Rows) -> None:
         r.free_vms[k] = entry.vm
         if entry.vm == NONE:
             if not can_start(r, r.offers[entry.offer]):
-                refuse(r, NO_ROOM, NONE, entry.offer)
+                refuse(r, REFUSAL.NO_ROOM, NONE, entry.offer)
             r.free_vms[k] = start_vm(r, entry.offer)
     n_lost = list_lost(r)
     for k in range(r.n_rescue_tasks):
@@ -75,7 +75,7 @@ def carry_out(r: Rows) -> None:
         target = r.vms[r.free_vms[r.rescue_tasks[k].place]]
         source = r.tasks[task].vm
         if source == NONE or not may_give(r.vms[source]) or not is_alive(target):
-            refuse(r, NO_PLACE, target.index, task)
+            refuse(r, REFUSAL.NO_PLACE, target.index, task)
         migrate(r, task, r.vms[source], target, r.offers[target.offer_index].sustained, 0)
     for k in range(n_lost):
         end_halted(r, r.vms[r.busy_vms[k]])

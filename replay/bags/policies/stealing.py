@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....instances.entries import NEVER
 from ..interpreted import note
-from ..rows import ATTEMPTED, NONE, Rows, VmRow
+from ..rows import NONE, NOTED, Rows, VmRow
 from ..rules import duration_of, is_executing, last_start_of, list_waiting, longest_of, span, uptime_at
 from ..rules import steal as take_over
 from .migration import takes
@@ -36,7 +36,7 @@ def steal(r: Rows, thief: VmRow, spare_all: int) -> None:
             break
     r.steal_attempts += 1
     r.steals += stolen > 0
-    note(r, ATTEMPTED, thief.index, NONE, NONE, stolen, 0, 0.0)
+    note(r, NOTED.STEAL_ATTEMPT, thief.index, NONE, NONE, stolen, 0, 0.0)
 
 
 def steal_from(r: Rows, thief: VmRow, victim: VmRow, spare_all: int) -> int:
