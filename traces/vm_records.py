@@ -42,21 +42,19 @@ class LaunchEvent(VmEvent):
     market: Market
 
 
-class StartEvent(VmEvent):
-    """A task starts."""
+class TaskEvent(VmEvent):
+    """Event of a task on a core of a VM without further fields: finished, suspended."""
 
     core: Count
     task: TaskId
+
+
+class StartEvent(TaskEvent):
+    """A task starts."""
+
     mode: Mode | None = None
     saved: Fraction | None = None
     duration_s: Count
-
-
-class FinishEvent(VmEvent):
-    """A task finishes."""
-
-    core: Count
-    task: TaskId
 
 
 class SubmitEvent(EventRecord):

@@ -18,12 +18,12 @@ from ..vm_records import (
     Amount,
     Count,
     EventRecord,
-    FinishEvent,
     Fraction,
     LaunchEvent,
     Mode,
     Moment,
     StartEvent,
+    TaskEvent,
     TaskId,
     VmEndRecord,
     VmEvent,
@@ -211,25 +211,17 @@ class CapacityEvent(EventRecord):
     vms: Count
 
 
-class PreemptEvent(VmEvent):
+class PreemptEvent(TaskEvent):
     """A running task is to stop; its core is busy until a checkpoint is written, if one is."""
 
-    core: Count
-    task: TaskId
     checkpoint: bool
     until_s: Moment
 
 
-class PreemptedEvent(VmEvent):
+class PreemptedEvent(TaskEvent):
     """Preemption of a task, which now waits behind all other tasks of its core."""
 
-    core: Count
-    task: TaskId
     saved: Fraction | None = None
-
-
-class WakeEvent(EventRecord):
-    """A moment that the policy had asked for."""
 
 
 class TriggerSetEvent(VmEvent):
@@ -312,7 +304,7 @@ BAG_EVENT_RECORDS: dict[str, type[EventRecord]] = {
     "launch": LaunchEvent,
     "ready": VmEvent,
     "start": StartEvent,
-    "finish": FinishEvent,
+    "finish": TaskEvent,
     "notice": NoticeEvent,
     "hibernate": VmEvent,
     "stop": VmEvent,
@@ -323,7 +315,7 @@ BAG_EVENT_RECORDS: dict[str, type[EventRecord]] = {
     "capacity": CapacityEvent,
     "preempt": PreemptEvent,
     "preempted": PreemptedEvent,
-    "wake": WakeEvent,
+    "wake": EventRecord,
     "trigger-set": TriggerSetEvent,
     "trigger": VmEvent,
     "migrate": MigrateEvent,

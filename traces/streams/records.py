@@ -13,12 +13,12 @@ from ..vm_records import (
     LARGEST,
     Count,
     EventRecord,
-    FinishEvent,
     LaunchEvent,
     Moment,
     Seed,
     StartEvent,
     SubmitEvent,
+    TaskEvent,
     TaskId,
     VmEndRecord,
     VmEvent,
@@ -88,13 +88,6 @@ class ReturnEvent(VmEvent):
     task: TaskId
 
 
-class SuspendEvent(VmEvent):
-    """A running task stops, and is the first that waits on its VM."""
-
-    core: Count
-    task: TaskId
-
-
 class StreamEndRecord(VmEndRecord):
     """The end of a replay of a stream, and its figures."""
 
@@ -113,11 +106,11 @@ _EVENT_RECORDS: dict[str, type[EventRecord]] = {
     "launch": LaunchEvent,
     "ready": VmEvent,
     "start": StartEvent,
-    "finish": FinishEvent,
+    "finish": TaskEvent,
     "wake": WakeEvent,
     "assign": AssignEvent,
     "return": ReturnEvent,
-    "suspend": SuspendEvent,
+    "suspend": TaskEvent,
     "block-end": VmEvent,
     "terminate": VmEvent,
 }
