@@ -132,13 +132,10 @@ class ClusterScheduler(LocalScheduler):
                 self._slack = np.concatenate((self._slack[:place], self._slack[place + 1 :] + size))
         self._joined += 1
         job.turn = self._joined
-        self._join(job, now_s)
+        self.join(job, now_s)
 
-    def take_back(self, job: PlatformJob, now_s: int) -> None:
-        """Let a job that has been displaced have its place in the queue again."""
-        self._join(job, now_s)
-
-    def _join(self, job: PlatformJob, now_s: int) -> None:
+    def join(self, job: PlatformJob, now_s: int) -> None:
+        """Let a job have its place in the queue, one that has been displaced the same again."""
         key = (_BEHIND_ALL if job.behind_all else self._order(job), job.turn)
         place = bisect(self._keys, key)
         end = self._start_at(place, now_s) + job.size

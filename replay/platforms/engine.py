@@ -213,7 +213,7 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
         job.resource = sender
         self.counts["stays"] += 1
         self._note("stay", job=job.id, resource=cluster.id)
-        cluster.take_back(job, self.now_s)
+        cluster.join(job, self.now_s)
         self._plan_start(cluster)
 
     def _plan_start(self, cluster: ClusterScheduler) -> None:

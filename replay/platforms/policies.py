@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,15 +31,18 @@ class PreferringPolicy(PlatformPolicy):
     ----------
     name : str
         What users call it.
+    known : callable
+        Returns the candidates that it knows of, but not of the sender.
     preference : callable
         Which bad candidate it prefers.
     rules : PlatformRules
         By which rules the local schedulers work.
     """
 
-    def __init__(self, name: str, preference: Preference, rules: PlatformRules) -> None:
+    def __init__(self, name: str, known: _Known, preference: Preference, rules: PlatformRules) -> None:
         self.name = name
         self.rules = rules
+        self.known = known
         self._preference = preference
 
     def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
@@ -48,25 +50,17 @@ class PreferringPolicy(PlatformPolicy):
         candidates = self.known(replay, job, sender)
         return choose(candidates, job, self._preference) if candidates else None
 
-    @abstractmethod
-    def known(self, replay: PlatformState, job: PlatformJob, sender: int) -> Sequence[Candidate]:
-        """Ask for candidates, but not of the sender."""
+
+_Known: TypeAlias = Callable[[PlatformState, PlatformJob, int], Sequence[Candidate]]
 
 
-class TreePolicy(PreferringPolicy):
-    """Asks the tree of agents, whose root returns a good candidate or up to two bad ones (section VI)."""
-
-    def known(self, replay: PlatformState, job: PlatformJob, sender: int) -> Sequence[Candidate]:
-        """Ask the root."""
-        return replay.tree.ask(job, replay.now_s, sender)
+def asked_of_tree(replay: PlatformState, job: PlatformJob, sender: int) -> Sequence[Candidate]:
+    """Ask the tree of agents, whose root returns a good candidate or up to two bad ones (section VI)."""
+    return replay.tree.ask(job, replay.now_s, sender)
 
 
-class BestOfAll(PreferringPolicy):
-    """Asks all resources itself: the basic scheduler of section V."""
-
-    def known(self, replay: PlatformState, job: PlatformJob, sender: int) -> Sequence[Candidate]:
-        """Ask all resources."""
-        return replay.offers(job, sender)
+asked_of_all: _Known = PlatformState.offers
+"""Ask all resources: the basic scheduler of section V."""
 
 
 class RoundRobin(PlatformPolicy):
@@ -104,17 +98,17 @@ class RoundRobin(PlatformPolicy):
 PolicyFactory: TypeAlias = Callable[[int], PlatformPolicy]
 """Makes a policy for a run, from its seed: a class, or any other callable."""
 
-_PREFERENCES: dict[str, tuple[type[PreferringPolicy], Preference, str]] = {
+_PREFERENCES: dict[str, tuple[_Known, Preference, str]] = {
     "money-saving": (
-        TreePolicy,
+        asked_of_tree,
         cheapest,
         "policy A: without a good candidate, the cheaper of the two that the tree returns",
     ),
-    "time-saving": (TreePolicy, fastest, "policy B: without a good candidate, the faster of the two"),
-    "least-overspend": (TreePolicy, least_overspend, "strategy 2: least overspend, then fastest"),
-    "least-delay": (TreePolicy, least_delay, "strategy 1: least delay, then cheapest"),
-    "cheapest-of-all": (BestOfAll, cheapest, "asks all resources; without a good candidate, the cheapest of all"),
-    "fastest-of-all": (BestOfAll, fastest, "asks all resources; without a good candidate, the fastest of all"),
+    "time-saving": (asked_of_tree, fastest, "policy B: without a good candidate, the faster of the two"),
+    "least-overspend": (asked_of_tree, least_overspend, "strategy 2: least overspend, then fastest"),
+    "least-delay": (asked_of_tree, least_delay, "strategy 1: least delay, then cheapest"),
+    "cheapest-of-all": (asked_of_all, cheapest, "asks all resources; without a good candidate, the cheapest of all"),
+    "fastest-of-all": (asked_of_all, fastest, "asks all resources; without a good candidate, the fastest of all"),
 }
 
 _ROUND_ROBIN = "round-robin"
@@ -144,8 +138,8 @@ def platform_policy(name: str) -> PolicyFactory:
     called = "+".join([base, *suffixes])
     if base == _ROUND_ROBIN:
         return partial(RoundRobin, called, rules)
-    kind, preference, _ = _PREFERENCES[base]
-    return lambda seed: kind(called, preference, rules)
+    known, preference, _ = _PREFERENCES[base]
+    return lambda seed: PreferringPolicy(called, known, preference, rules)
 
 
 def _fault_of_rules(policy: PlatformPolicy) -> str:

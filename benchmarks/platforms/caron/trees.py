@@ -16,7 +16,7 @@ from spotbag.replay.platforms.candidate import Preference, least_delay, least_ov
 from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.local_scheduler import PlatformRules
 from spotbag.replay.platforms.outcome import PlatformOutcome
-from spotbag.replay.platforms.policies import BestOfAll, TreePolicy
+from spotbag.replay.platforms.policies import PreferringPolicy, asked_of_all, asked_of_tree
 
 from ...paper import OnRuns
 from .assumptions import replayed
@@ -166,7 +166,8 @@ def _draw_in_all_trees(case: tuple[int, tuple[int, ...], int]) -> tuple[TreeRuns
 
 def _as_basic(platform: Platform, preference: Preference, seed: int) -> bool:
     """True if a tree places jobs as one scheduler does that asks all resources itself, for a strategy of step 4."""
-    policies = [kind(kind.__name__, preference, PlatformRules()) for kind in (TreePolicy, BestOfAll)]
+    rules = PlatformRules()
+    policies = [PreferringPolicy("one", asked, preference, rules) for asked in (asked_of_tree, asked_of_all)]
     by_tree, by_itself = (PlatformReplay(platform, policy, seed=seed).run() for policy in policies)
     return _alike(by_tree, by_itself)
 

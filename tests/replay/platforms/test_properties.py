@@ -15,7 +15,7 @@ from spotbag.instances.platforms.platform import Platform
 from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.local_scheduler import SUFFIXES
 from spotbag.replay.platforms.outcome import PlatformOutcome
-from spotbag.replay.platforms.policies import PLATFORM_POLICIES, TreePolicy, platform_policy
+from spotbag.replay.platforms.policies import PLATFORM_POLICIES, PreferringPolicy, asked_of_tree, platform_policy
 from tests.helpers.random_platforms import random_platforms
 from tests.helpers.soaks import soak_of
 
@@ -115,5 +115,7 @@ def test_policies_are_called_what_users_call_them(policy: str) -> None:
 
 
 def test_policies_of_the_paper_ask_the_tree() -> None:
-    assert isinstance(platform_policy("money-saving")(0), TreePolicy)
-    assert isinstance(platform_policy("time-saving")(0), TreePolicy)
+    for policy in ("money-saving", "time-saving"):
+        made = platform_policy(policy)(0)
+        assert isinstance(made, PreferringPolicy)
+        assert made.known is asked_of_tree
