@@ -34,6 +34,7 @@ def push(r: Rows, time_s: int, kind: int, v: int, core: int, epoch: int) -> None
         give_up(r, TOO_MANY_EVENTS)
     r.n_events += 1
     r.sequence += 1
+    # One number orders events of the same time by kind, then by their turn, as the tuples of Python do.
     rank = (kind << _KIND_BITS) + r.sequence
     while place > 0:
         above = (place - 1) >> 1
@@ -74,6 +75,7 @@ def pop(r: Rows) -> tuple[int, int, int, int, int]:
             break
         _move_event(r, place, below)
         place = below
+    # The last event goes into the gap that has sunk to its place.
     if place != n:
         _move_event(r, place, n)
     return taken
@@ -160,6 +162,7 @@ def plan_rescue(r: Rows) -> None:
     for v in range(r.n_vms):
         if r.vms[v].n_left and may_give(r.vms[v]):
             types |= 1 << r.offers[r.vms[v].offer_index].type
+    # The certificate knows types that go down as a whole: where some of their VMs go on, it has nothing to say.
     for v in range(r.n_vms):
         vm = r.vms[v]
         if vm.spot and vm.n_left and not may_give(vm) and types & (1 << r.offers[vm.offer_index].type):
@@ -167,12 +170,14 @@ def plan_rescue(r: Rows) -> None:
     if planned and not r.rescue_given:
         r.lost_types = types
         give_up(r, NEEDS_RESCUE)
+    # The day begins anew with the rescue that Python has found, and comes here again, in the same state.
     elif planned:
         r.rescue_found = int(r.rescue_given == 2)
 
 
 def sort_tasks(r: Rows, tasks: list[int], n: int) -> None:
     """Sort the first tasks of a list by rank, weight and tie."""
+    # By Shell's gaps: without recursion, and without room of its own.
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1

@@ -16,6 +16,7 @@ from .rows import NONE, SessionRow, SketchRow, or_none
 def push(r: Any, time_s: int, kind: int, v: int, core: int, epoch: int) -> None:
     """Queue an event."""
     r.sequence += 1
+    # The turn comes before what the event is about: those of the same time and kind keep their order.
     heappush(r.queue, (time_s, kind, r.sequence, v, core, epoch))
 
 
@@ -130,6 +131,7 @@ def answer_capacity_changed(r: Any, vm_type: int) -> None:
 def answer_resumed(r: Any, vm: Any) -> None:
     """Ask about a VM that has resumed, or boots again."""
     r.policy.resumed(r, vm)
+    # A policy in Python may change its limit as it answers, and the cycle of an idle VM is awaited next.
     r.idle_limit_s = or_none(r.policy.idle_limit_s)
 
 

@@ -126,6 +126,7 @@ def step(r: Rows, day_s: int, last_call_s: int) -> bool:
     if r.unfinished == 0 or (queue_s >= NEVER and day_s >= NEVER):
         end(r)
         return False
+    # A second in which nothing counts any more did not happen: the clock is put back below.
     before_s = r.now_s
     now_s = r.now_s = min(queue_s, day_s)
     r.n_idle = r.n_finished = r.n_preempted = 0
@@ -137,6 +138,8 @@ def step(r: Rows, day_s: int, last_call_s: int) -> bool:
             happened |= planned_start(r, vm, core, time_s)
             continue
         task = r.cores[v][core].running
+        # Events are never taken out of the queue. One counts if its VM was not interrupted since, and its task still
+        # ends then: a checkpoint of a preemption, or a longer rest, has moved the end.
         if vm.epoch != epoch or task == NONE or vm.zero_s + r.tasks[task].end_s != time_s:
             continue
         if kind == FINISH:
@@ -149,6 +152,7 @@ def step(r: Rows, day_s: int, last_call_s: int) -> bool:
             list_preempted(r, vm, core)
     if r.unfinished == 0:
         return True
+    # Most seconds are one task that ends, and none of the lists below is needed for that.
     alone = day_s != now_s and next_s(r) > now_s and r.n_preempted == 0
     if alone and r.n_idle <= 1 and r.n_finished == 0:  # as most moments are
         if not happened:
@@ -174,6 +178,8 @@ def go_on(r: Rows, last_call_s: int) -> bool:
         last += 1
     r.next_day = last
     happened = last > first
+    # Prices and capacity before VMs that come back, which these make room for; returns before notices, so that a type
+    # that is back for a second only loses its VMs again.
     for k in range(first, last):
         change_price(r, r.days[k])
     for k in range(first, last):
@@ -211,12 +217,14 @@ def go_on(r: Rows, last_call_s: int) -> bool:
     while is_next(r, TRIGGER, WAKE):
         _, kind, v, _, epoch = pop(r)
         list_timer(r, kind, v, epoch, last_call_s)
+    # All that are struck go together, in the order of requests, however they were found.
     if r.n_struck:
         happened = True
         sort_numbers(r.struck_now, r.n_struck)
         for k in range(r.n_struck):
             r.vms[r.struck_now[k]].listed = 0
             interrupt(r, r.vms[r.struck_now[k]])
+    # A timer that no longer counts is no event.
     return happened or r.n_unused > 0 or r.n_triggered > 0 or r.woken != 0
 
 
@@ -325,6 +333,7 @@ def strike(r: Rows, event: DayRow) -> None:
     """Give notice to the VMs that an event takes away; list those that have it, and those that go at once."""
     if event.kind == RESUME or event.kind == PRICE:
         return
+    # Those VMs are spared that were requested first, as many as stay.
     of_type, kind, stay = r.types[event.type], event.kind, 0
     if event.kind == CAPACITY:
         if of_type.capacity != event.vms:
@@ -346,6 +355,8 @@ def strike(r: Rows, event: DayRow) -> None:
         ask_about_type(r, event.type)
     number, v = 0, of_type.first
     while v != NONE:
+        # A day numbers all VMs that there have been of a type; a share is of those that run, and a capacity of those
+        # that take room.
         vm = r.vms[v]
         v = vm.after_of_type
         if event.vm != NONE:
@@ -387,6 +398,7 @@ def ask(r: Rows) -> None:
     In this order: tasks that have finished, prices, capacity, VMs that are back, idle ones, those that have notice,
     those that were interrupted, preempted tasks, migration triggers, VMs that are not used, and its wake-up call.
     """
+    # What waits on these VMs moves up after the policy has been asked, which may have the task elsewhere.
     for k in range(r.n_preempted):
         r.vms[r.preempted_on[k]].held += 1
     if r.n_finished:
@@ -449,6 +461,7 @@ def ask_about_triggers(r: Rows) -> None:
     """Ask about interrupted VMs whose migration trigger time has come."""
     for k in range(r.n_triggered):
         vm = r.vms[r.triggered_now[k]]
+        # An earlier answer of this second may have set it anew, or migrated the tasks.
         if vm.trigger_epoch == r.trigger_epochs[k] and may_give(vm):
             drop_trigger(r, vm)
             r.events_handled += 1
@@ -511,6 +524,7 @@ def ask_idle(r: Rows, vm: VmRow) -> None:
 
 def settle(r: Rows) -> None:
     """Let the policy answer for VMs that it has terminated; let what waits move up where tasks were taken away."""
+    # Answers may end more VMs and take more tasks away: it goes on until nothing is left to be answered.
     while r.first_ended < r.n_ended or r.n_restless:
         if r.first_ended < r.n_ended:
             r.first_ended += 1
@@ -522,6 +536,7 @@ def settle(r: Rows) -> None:
         vm.restless -= 1
         if vm.held:
             continue
+        # Of VMs that drain or are gone nothing starts, so nothing moves up.
         if vm.disordered and vm.state == RUNNING and vm.gone_s == NONE:
             move_up(r, vm)
         ask_idle(r, vm)
@@ -541,6 +556,7 @@ def await_cycle_end(r: Rows, vm: VmRow) -> None:
     So does the end of the time for which the policy keeps it, if it has a limit.
     """
     vm.idle_epoch += 1
+    # Rounded up: at the very end of a cycle, that one is meant, and never the zeroth of a VM that was ready just now.
     cycles = max(-(-uptime_at(vm, r.now_s) // r.cycle_s), 1)
     push(r, vm.zero_s + cycles * r.cycle_s, CYCLE_END, vm.index, 0, vm.idle_epoch)
     if r.idle_limit_s != NONE:
@@ -552,6 +568,7 @@ def await_cycle_end(r: Rows, vm: VmRow) -> None:
 
 def sort_numbers(values: list[int], n: int) -> None:
     """Sort the first numbers of a list."""
+    # By insertion: a handful of VMs, nearly in order.
     for k in range(1, n):
         value, place = values[k], k
         while place and values[place - 1] > value:

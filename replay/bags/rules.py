@@ -55,6 +55,7 @@ def checkpoints_of_work(r: Rows, group: int, offer: int, work_s: float) -> int:
     """Number of checkpoints in some work: one after every interval, none at or after the end (HADS eq. 1 and 2)."""
     if not (r.takes_checkpoints and r.offers[offer].spot):
         return 0
+    # The quotient may be above a whole number by noise alone, which would add a checkpoint that nobody writes.
     return max(math.ceil((work_s - NOISE) / r.groups[group].interval_s) - 1, 0)
 
 
@@ -120,6 +121,7 @@ def last_checkpoint(r: Rows, vm: VmRow, task: int, until_s: int) -> tuple[float,
     offer = vm.offer_index
     group = r.groups[run.group]
     elapsed_s = uptime_at(vm, r.now_s if until_s == NONE else until_s) - run.start_s
+    # While it writes the checkpoint of a preemption, its work stands still.
     if run.dumping_s != NONE:
         elapsed_s = run.dumping_s - run.start_s
     speed = speed_of(r, offer, run.mode)
@@ -128,6 +130,7 @@ def last_checkpoint(r: Rows, vm: VmRow, task: int, until_s: int) -> tuple[float,
     if regular:
         done = min(regular, math.floor((elapsed_s * speed + NOISE) / (group.interval_s + group.dump_s)))
     seconds = done * group.interval_s if done else 0.0
+    # A VM that had no notice, or a core that was busy with a checkpoint anyhow, writes no last one.
     knew = vm.notice_s > 0 and run.dumping_s == NONE and (vm.state > RUNNING or until_s != NONE)
     if knew and r.takes_checkpoints and vm.notice_s * speed + NOISE >= group.dump_s:
         last_s, last = saved_by_one_more(r, task, offer, saved, elapsed_s * speed - group.dump_s)
@@ -214,6 +217,7 @@ def core_free(r: Rows, slot: CoreRow, from_s: int) -> int:
 def span(r: Rows, vm: VmRow) -> None:
     """Find out when the first core of a VM is free, which that is, and when all are."""
     from_s = (vm.halted_at_s if vm.state > RUNNING else r.now_s) - vm.zero_s
+    # Asked at each offer of a task to a VM, and most VMs are busy: the answer is kept until the timetable changes.
     if vm.spanned and vm.free_s >= from_s:
         return  # busy on all cores: time need not pass
     from_s = max(from_s, vm.first_start_s)
@@ -285,6 +289,8 @@ def list_waiting(r: Rows, vm: VmRow, out: list[int], n: int) -> int:
     heads, cores = r.heads, r.cores[vm.index]
     for core in range(vm.vcpus):
         heads[core] = cores[core].first
+    # The queue of each core is in order already, so the next of all is the first of one of them; a tie goes to the
+    # lower core.
     while True:
         best, best_s = NONE, NEVER
         for core in range(vm.vcpus):
@@ -423,6 +429,7 @@ def credits_of(r: Rows, vm: VmRow, now_s: int) -> float:
 
 def count_running(r: Rows, vm: VmRow, mode: int, more: int) -> None:
     """Settle the credits, then change how many tasks run in a mode."""
+    # Credits grow or fall by a rate that depends on what runs: what the old rate has come to is settled first.
     vm.credit_balance = credits_of(r, vm, r.now_s)
     vm.credit_at_s = max(uptime_at(vm, r.now_s), 0)
     if mode == FULL_SPEED:
@@ -472,6 +479,7 @@ def unlink(r: Rows, slot: CoreRow, task: int) -> None:
     while r.tasks[before].next != task:
         before = r.tasks[before].next
     r.tasks[before].next = after
+    # Queues are linked one way, as most tasks leave them at the front, when they start.
     if slot.last == task:
         slot.last = before
 
@@ -487,6 +495,7 @@ def enqueue(r: Rows, vm: VmRow, core: int, task: int) -> None:
     slot.last = task
     vm.changes += 1
     vm.retimings += 1
+    # Grows with each change, so that it orders what was listed in one second, whatever starts that has got.
     run.turn = vm.changes
     vm.spanned = 0
     vm.least_of = NONE
@@ -509,6 +518,7 @@ def append(r: Rows, vm: VmRow, task: int, mode: int, duration_s: int, since_s: i
     if start_s == NONE or duration_s >= NEVER:
         return NONE
     which = vm.free_core
+    # Several cores may be free then; the choice among them is that of plans (`VmTimeline`).
     if start_s > vm.free_s:
         from_s, latest_s = earliest_uptime(r, vm), NONE
         for core in range(vm.vcpus):
@@ -528,6 +538,7 @@ def place(r: Rows, vm: VmRow, task: int, mode: int) -> None:
         refuse(r, REFUSAL.NO_PLACE, vm.index, task)
     vm.n_left += 1
     vm.longest_run_s = max(vm.longest_run_s, runtime_of(r, task, vm.offer_index))
+    # It is idle no more: what the queue has for the end of its cycle does not count.
     vm.idle_epoch += 1
     if vm.state == RUNNING and not vm.disordered:  # else what waits there moves up soon, and starts then
         start_or_await(r, vm, core)
@@ -557,6 +568,7 @@ def start(r: Rows, vm: VmRow, core: int) -> None:
     slot.running = task
     run.running = 1
     vm.changes += 1
+    # The epoch of the VM goes with it: after an interruption, this end never comes.
     push(r, vm.zero_s + run.end_s, FINISH, vm.index, core, vm.epoch)
     if vm.bursts:
         count_running(r, vm, run.mode, 1)
@@ -611,6 +623,7 @@ def finish(r: Rows, vm: VmRow, core: int) -> None:
         note(r, NOTED.FINISH, vm.index, core, task, 0, 0, 0.0)
     if slot.first != NONE:
         start_or_await(r, vm, core)
+    # Most policies have no answer to it, and then nothing is listed for them.
     if r.wants_finished:
         r.finished_now[r.n_finished] = task
         r.n_finished += 1
@@ -698,6 +711,7 @@ def list_anew(r: Rows, vm: VmRow) -> None:
             keeps = keeps or r.tasks[out[k]].mode == FULL_SPEED
     if keeps:
         slow_down_late(r, vm, out, n)
+    # All leave before the first joins, since the memory of those that are still there would stand in the way.
     for core in range(vm.vcpus):
         slot = r.cores[vm.index][core]
         slot.first = slot.last = NONE
@@ -765,6 +779,7 @@ def forget_planned(r: Rows) -> None:
 
 def request(r: Rows, offer_index: int, first_start_s: int) -> int:
     """Request a VM; return which it is."""
+    # Loops have rows for VMs from the start, of zeros: what does not begin with zero is set here, for Python as well.
     v = add_vm(r, offer_index)
     r.n_vms += 1
     vm, offer = r.vms[v], r.offers[offer_index]
@@ -780,6 +795,7 @@ def request(r: Rows, offer_index: int, first_start_s: int) -> int:
         slot.running = slot.first = slot.last = NONE
         slot.standby_s = slot.standby_core = 0
     count_rented(r, offer, 1)
+    # VMs are looked for by price again and again: they are in a list for each, from which those that end are taken.
     of_price = r.prices[offer.price_class]
     vm.before, of_price.last = of_price.last, v
     if vm.before == NONE:
@@ -846,6 +862,7 @@ def put_on_bill(r: Rows, vm: VmRow, seconds: int, interrupted: int) -> None:
     """Put a session on the bill of a VM."""
     bill: Any = r.offers[vm.offer_index]  # has the fields of a `Bill`
     vm.ran_s += seconds
+    # Only of the first session can an interruption be free of charge.
     if not (interrupted and vm.first_session == NONE and is_free(bill, seconds)):
         vm.n_paid += 1
         vm.billed_s += billed_s(bill, seconds)
@@ -874,6 +891,7 @@ def terminate(r: Rows, vm: VmRow) -> None:
     # One that was never ready is never billed.
     vm.terminated_s = max(r.now_s, vm.ready_s) if vm.last_session == NONE else r.now_s
     vm.state = TERMINATED
+    # What the queue still has for it finds another epoch, and is passed over when its time comes.
     vm.epoch += 1
     give_back(r, vm)
     note(r, NOTED.TERMINATE, vm.index, NONE, NONE, 0, 0, 0.0)
@@ -895,6 +913,7 @@ def get_ready(r: Rows, vm: VmRow) -> bool:
     note(r, NOTED.READY, vm.index, NONE, NONE, 0, 0, 0.0)
     if vm.spot and r.n_aged and vm.since_s == r.now_s:
         await_age(r, vm)
+    # Capacity counts VMs by the order of requests, those that boot among them: of too many, the last ones go.
     if vm.spot and r.types[r.offers[vm.offer_index].type].capacity != NONE:
         of_type = r.types[r.offers[vm.offer_index].type]
         before, k = 0, of_type.first
@@ -917,6 +936,7 @@ def await_age(r: Rows, vm: VmRow) -> None:
     while k != vm.index:
         number += 1
         k = r.vms[k].after_of_type
+    # Those events stand first, by type and number; see `day_table`.
     while low < high:
         place = (low + high) >> 1
         event = r.days[place]
@@ -932,6 +952,7 @@ def await_age(r: Rows, vm: VmRow) -> None:
 def give_notice(r: Rows, vm: VmRow, kind: int, notice_s: int, of_type: int) -> bool:
     """Let a VM drain until its interruption; False if it has notice of one that is no later."""
     until_s = r.now_s + notice_s
+    # The interruption that comes first is the one that happens, and its kind stays.
     if vm.gone_s != NONE and vm.gone_s <= until_s:
         return False
     vm.interrupted_by, vm.notice_s, vm.drains_of_type = kind, notice_s, of_type
@@ -975,6 +996,7 @@ def interrupt(r: Rows, vm: VmRow) -> None:
 def come_back(r: Rows, vm: VmRow) -> None:
     """Let a VM resume, or boot again after it was stopped."""
     cores = r.cores[vm.index]
+    # A checkpoint that was written in the notice is there still, though the run goes on as if nothing had been.
     if vm.notice_s:
         for core in range(vm.vcpus):
             task = cores[core].running
@@ -1070,6 +1092,7 @@ def usd_per_s(r: Rows, offer: int) -> float:
 def leave_restless(r: Rows, vm: VmRow) -> None:
     """Remember a VM from which tasks were taken: what waits there may move up."""
     vm.restless += 1
+    # Taken from the front, added at the end; moved to the front of its table when that is full.
     if r.first_restless + r.n_restless == r.most_listed or r.n_restless == 0:
         for k in range(r.n_restless):
             r.restless[k] = r.restless[r.first_restless + k]
@@ -1083,6 +1106,7 @@ def migrate(r: Rows, task: int, source: VmRow, target: VmRow, mode: int, late: i
     must_give(r, source, REFUSAL.NOTHING_LOST)
     saved, saved_s, done = last_checkpoint(r, source, task, NONE)
     recovered = take_down(r, task, saved, saved_s, done)
+    # Before it is placed there: by itself, it would make any VM a busy one.
     kind = BUSY if target.n_left else NEW if target.state == LAUNCHING else IDLE
     take(r, source, task)
     first = int(not source.kinds & (1 << kind))

@@ -107,6 +107,7 @@ def end_burstable_vms(r: Rows) -> None:
 
     The paper never says when they end; nothing can be migrated to them any more then.
     """
+    # Asked after each task that was the last of its VM: without an idle burstable VM, that is all that is looked at.
     v, any_idle = r.first_bursting, False
     while v != NONE and not any_idle:
         any_idle = is_idle(r.vms[v])

@@ -43,6 +43,7 @@ def estimate(r: Rows, vm: VmRow, spare_all: int) -> int:
     list_groups(r, n_tasks)
     n_others = list_others(r, vm)
     r.n_chosen = r.n_spans = 0
+    # A task that is due after the deadline counts as one that is due then.
     slack_s = r.deadline_s - r.now_s
     for k in range(n_tasks):
         due_s = r.groups[r.tasks[r.listed[k]].group].due_s
@@ -115,6 +116,7 @@ def end_elsewhere(r: Rows, vm: VmRow, task: int, n_others: int, spare_all: int) 
             k = new_sketch(r, index, r.now_s, spare_all)
             count_planned(r, r.offers[index])
             return assign(r, k, group, 0, duration_s)
+    # It fits nowhere: as on a VM of its own, of the type on which it is shortest.
     shortest_s = NEVER
     for place in range(r.n_regular):
         shortest_s = min(shortest_s, duration_of(r, group, r.regular[place], FULL_SPEED, saved))
@@ -160,6 +162,7 @@ def new_sketch(r: Rows, offer: int, zero_s: int, spare_all: int) -> int:
 
 def choose(r: Rows, v: int, offer: int, zero_s: int, longest_s: int, spare: int) -> int:
     """Choose a VM: those chosen are kept by price, the one that comes later after others of its price."""
+    # Sketches stay where they are, and only their numbers are sorted: others hold on to them.
     place = k = add_sketch(r)
     price = r.offers[offer].usd_per_hour
     while place and r.offers[r.sketches[r.chosen[place - 1]].offer].usd_per_hour > price:

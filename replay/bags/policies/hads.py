@@ -137,6 +137,7 @@ def migrate_listed(r: Rows, vm: VmRow, n_tasks: int) -> None:
 
 def count_anew(r: Rows, gone: VmRow) -> None:
     """Compute the triggers anew that had counted on a VM."""
+    # Without triggers, as most of the time, no VM has to be looked at.
     if r.recompute and r.n_triggers:
         for v in range(r.n_vms):
             vm = r.vms[v]
@@ -151,6 +152,7 @@ def aim(r: Rows, vm: VmRow, at_latest_s: int) -> None:
     waiting alone, and the time that this seems to give was what kept the estimate safe.
     """
     slack_s = estimate(r, vm, r.spare_all)
+    # Alpha is taken off here, and so not in the estimate: there, new VMs are there at once.
     set_trigger(r, vm, min(r.now_s + slack_s - r.start_overhead_s, at_latest_s))
 
 

@@ -42,6 +42,7 @@ def takes(
     the VM, not of the task.
     """
     span(r, vm)
+    # The one is for ``>`` in line 3, as times are whole seconds.
     left_s = r.deadline_s - vm.zero_s
     if vm.spot or spare_all:
         left_s -= max(longest_of(r, vm), runtime_s) + r.start_overhead_s + 1
@@ -64,6 +65,7 @@ def may_migrate(r: Rows, vm: VmRow, group: int, saved: float, mode: int, spare_a
 def find_least(r: Rows, source: VmRow, n_tasks: int, offer_index: int) -> None:
     """Find the least that listed tasks ask of a VM of an offer, in each respect; the offer has it then."""
     offer = r.offers[offer_index]
+    # Good until the next stamp. Each task asks at least this, in each respect: who turns this down turns down all.
     offer.stamp = r.stamp
     offer.least_duration_s = offer.least_runtime_s = NEVER
     offer.least_kb = UNLIMITED
@@ -93,6 +95,7 @@ def list_targets(r: Rows, source: VmRow, n_tasks: int, to_burstable: int, spare_
             while v != NONE:
                 vm = r.vms[v]
                 v = vm.after
+                # Spot VMs in the first round, on-demand VMs in the second.
                 if vm.spot == market or vm.state > RUNNING or vm.gone_s != NONE:
                     continue
                 if vm.n_left == 0:
@@ -131,6 +134,7 @@ def insert_busy(r: Rows, v: int, n_busy: int) -> int:
         r.busy_vms[place] = other.index
         place -= 1
     r.busy_vms[place] = v
+    # Places behind it have moved by one; those before have turned the groups down and do so still.
     for k in range(r.n_groups_now):
         group = r.groups_now[k]
         r.busy_asked[group] = min(r.busy_asked[group], place)
@@ -255,6 +259,7 @@ def list_to_leave(r: Rows, vm: VmRow) -> int:
         task = r.listed[k]
         run = r.tasks[task]
         if run.running and vm.gone_s != NONE:
+            # All of it is saved if it ends before the VM is gone.
             stays = 1.0
             if vm.state != RUNNING or run.dumping_s != NONE or vm.zero_s + run.end_s > vm.gone_s:
                 stays = last_checkpoint(r, vm, task, vm.gone_s)[0]
@@ -340,6 +345,7 @@ def first_of_heap(r: Rows, offer: OfferRow) -> int:
     while True:
         vm = r.vms[r.places[offer.first_place]]
         free_s = free_of(r, vm)
+        # Keys are old where tasks have been placed since, and never too large: the first that holds is the least.
         if free_s == vm.place_s:
             return vm.index if free_s < NEVER else NONE
         vm.place_s = free_s
@@ -389,6 +395,7 @@ def best_place(r: Rows, group: int, saved: float) -> tuple[int, int]:
             end_s = max(r.vms[v].place_s, ready_s) + duration_of(r, group, index, offer.sustained, saved)
             if best == NONE or (end_s, offer.spot, v) < (best_s, best_spot, best):
                 best_s, best_spot, best = end_s, offer.spot, v
+    # Behind all heaps are those that are looked at one by one.
     first = r.offers[r.n_offers - 1].first_place + r.offers[r.n_offers - 1].n_places
     for k in range(first, r.n_places):
         vm = r.vms[r.places[k]]
@@ -435,6 +442,7 @@ def retry_stranded(r: Rows) -> None:
     """Try again to place the tasks that have stayed on interrupted VMs because nothing could take them."""
     if not r.any_stranded:
         return
+    # What is stranded once more sets it again.
     r.any_stranded = 0
     list_places(r)
     for v in range(r.n_vms):

@@ -73,10 +73,12 @@ def carry_out(r: Rows) -> None:
     for k in range(r.n_rescue_tasks):
         task = r.rescue_tasks[k].task
         target = r.vms[r.free_vms[r.rescue_tasks[k].place]]
+        # The plan of the rescue is as old as the day: a VM that it counts on, or a task, may have gone otherwise.
         source = r.tasks[task].vm
         if source == NONE or not may_give(r.vms[source]) or not is_alive(target):
             refuse(r, REFUSAL.NO_PLACE, target.index, task)
         migrate(r, task, r.vms[source], target, r.offers[target.offer_index].sustained, 0)
+    # Tasks move by their starts, so that each VM is empty only now.
     for k in range(n_lost):
         end_halted(r, r.vms[r.busy_vms[k]])
 

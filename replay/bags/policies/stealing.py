@@ -26,6 +26,7 @@ def steal(r: Rows, thief: VmRow, spare_all: int) -> None:
                 if victim.n_left <= 1 or victim.spot != spot or victim.bursts or victim.index == thief.index:
                     continue
                 uptime_s = r.now_s - victim.zero_s
+                # Else all that waits there starts in the present cycle, and none of it may be stolen.
                 if last_start_of(r, victim) >= uptime_s - uptime_s % r.cycle_s + r.cycle_s:
                     stolen += steal_from(r, thief, victim, spare_all)
                     if stolen and thief.bursts:
@@ -49,6 +50,7 @@ def steal_from(r: Rows, thief: VmRow, victim: VmRow, spare_all: int) -> int:
     mode = r.offers[offer].sustained
     span(r, thief)
     find_least(r, victim, offer, mode)
+    # Cheap, and the end of it for most victims: nothing that waits there could end in time here.
     if exceeds(r, thief, victim.least_duration_s, victim.least_runtime_s, spare_all) or not is_executing(r, victim):
         return 0
     cycle_end_s = (max(uptime_at(victim, r.now_s), 0) // r.cycle_s + 1) * r.cycle_s
@@ -78,6 +80,7 @@ def find_least(r: Rows, victim: VmRow, offer: int, mode: int) -> None:
 
     It may count with tasks that have started since, but leaves none out.
     """
+    # Kept until what waits there changes: each idle VM of an offer asks each victim the same.
     if victim.least_of == offer:
         return
     victim.least_of = offer
