@@ -346,7 +346,7 @@ def add_span(r: Rows, start_s: int, end_s: int, kb: int, after: int) -> int:
 
 
 def without_ended(r: Rows, first: int, from_s: int) -> int:
-    """Take what ends by a moment out of a list of spans; return its first."""
+    """Drop the spans that end by a moment from a list; return its first."""
     before, k = NONE, first
     while k != NONE:
         after = r.spans[k].next
