@@ -225,8 +225,8 @@ class VmRow:
         When its tasks are to be migrated, if that is set, and which VMs that counts on.
     kinds : int
         Bits of the kinds of VMs that tasks were migrated to since its last interruption.
-    changes, retimings : int
-        How often what runs and waits on it has changed, and how often its timetable has.
+    changes : int
+        How often what runs and waits on it has changed.
     spanned, free_s, free_core, ends_s : int
         When its first core is free, which core that is, and when all are; whether that is known.
     timed, last_wait_s : int
@@ -292,7 +292,6 @@ class VmRow:
     n_at_baseline: int = 0
     credit_at_s: int = 0
     changes: int = 0
-    retimings: int = 0
     spanned: int = 0
     free_s: int = 0
     free_core: int = 0

@@ -234,7 +234,6 @@ def span(r: Rows, vm: VmRow) -> None:
 def retime(vm: VmRow) -> None:
     """Forget values derived from the order of the tasks of a VM."""
     vm.changes += 1
-    vm.retimings += 1
     vm.longest_known = vm.spanned = vm.timed = 0
     vm.least_of = NONE
 
@@ -494,7 +493,6 @@ def enqueue(r: Rows, vm: VmRow, core: int, task: int) -> None:
         r.tasks[slot.last].next = task
     slot.last = task
     vm.changes += 1
-    vm.retimings += 1
     # Grows with each change, so that it orders what was listed in one second, whatever starts that has got.
     run.turn = vm.changes
     vm.spanned = 0

@@ -74,15 +74,9 @@ class Vm(VmRow):
 
     __slots__ = ("_replay", "_runs", "_runs_of", "name", "offer")
 
-    def __init__(
-        self, index: int, name: str, offer: RentalOffer, ready_s: int, first_start_s: int, memory_binds: bool
-    ) -> None:
+    def __init__(self, name: str, offer: RentalOffer) -> None:
         super().__init__()
-        self.index, self.name, self.offer, self.offer_index = index, name, offer, offer.index
-        self.ready_s = self.zero_s = ready_s
-        self.first_start_s, self.vcpus = first_start_s, offer.vcpus
-        self.spot, self.bursts = int(offer.market == "spot"), int(offer.burstable)
-        self.most_kb = offer.memory_kb if memory_binds else NONE
+        self.name, self.offer = name, offer  # `rules.request` sets all that is in its row
         # Its tables without the VMs: else all would keep each other in memory until somebody looks for such circles.
         self._replay: Rows
         self._runs_of = -1
@@ -423,7 +417,7 @@ class ReplayState(Rows):
         planned, rented = self.plan.vms, self.offers[offer_index].rented
         name = planned[v].name if v < len(planned) else new_name(offer, rented, self._names)
         self._names[name] = v
-        vm = Vm(v, name, offer, 0, 0, False)
+        vm = Vm(name, offer)
         vm._replay = self._tables
         self.vms.append(vm)
         self.cores.append([rows.CoreRow() for _ in range(offer.vcpus)])
