@@ -175,7 +175,7 @@ class LivePolicy:
                 moments.end(r)
         # Times of a policy are whole seconds: what is released within this one is told when it is.
         notes: list[Any] = r.notes
-        release_s = {note: r.groups[r.tasks[note[4]].group].ready_s for note in notes if note[1] == rows.STARTED}
+        release_s = {note: r.groups[r.tasks[note[4]].group].ready_s for note in notes if note[1] == NOTED.START}
         held = {note: at_s for note, at_s in release_s.items() if at_s > state.time_s}
         r.notes = [note for note in r.notes if note not in held]
         decisions, until_s = tuple(_decisions(r, state)), _next_look_s(r)
