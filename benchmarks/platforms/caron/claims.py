@@ -163,7 +163,8 @@ def together(by_size: Mapping[int, Verdict], over_all: Verdict) -> Verdict:
 def by_platform(by_size: Mapping[int, Verdict]) -> str:
     """Verdicts by the size of the clusters, in words."""
     found = {verdict: [str(size) for size, one in by_size.items() if one == verdict] for verdict in VERDICTS}
-    listed = "; ".join(f"{verdict} with {', '.join(sizes)}" for verdict, sizes in found.items() if sizes)
+    words = {verdict: f"is {verdict}" if verdict == "not decided" else verdict for verdict in VERDICTS}
+    listed = "; ".join(f"{words[verdict]} with {', '.join(sizes)}" for verdict, sizes in found.items() if sizes)
     return f"by processors in each cluster, it {listed}"
 
 
