@@ -10,12 +10,14 @@ the distinct loads of offer j; time counted from the moment the VMs are ready. C
 
     min wc sum_j p_j sum_s (L_js - L_j,s-1) n_js + wt sum_l (l - previous l) tau_l
 
-That cores of at least a load sit on VMs of at least that end suffices for a plan: `vms_by_end`.
+Cores of at least a load sit on VMs of at least that end, hence ``c_js <= c_j n_js`` for every s: Hall's condition for
+nested sets. It also suffices: sort the cores by load and give the k-th to VM ceil(k / c_j) in order of the ends.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,7 +31,6 @@ from ..integer_program import IntegerProgram
 from .core_patterns import MOST_PATTERNS, OfferPatterns, enumerate_patterns, require_free_memory, schedule_of_cores
 from .makespan_bounds import MakespanWindow
 from .task_classes import MOST_CLASSES, TaskClasses, effective_cores, least_work_s, task_classes, usable_offers
-from .vms_by_end import VmsByEnd, add_makespan
 
 _WORK_UNITS = 10_000
 _NAME = "the pattern model"
@@ -40,8 +41,10 @@ class _OfferColumns:
     """Columns of one offer: cores by pattern, VMs by load."""
 
     patterns: OfferPatterns
-    cores_of_pattern: list[int]
-    rented: VmsByEnd
+    levels_s: IntArray
+    cores_of_pattern: list[int] = field(default_factory=list)
+    cores_from_level: list[int] = field(default_factory=list)
+    vms_from_level: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -110,14 +113,13 @@ class PatternModel:
                 self._columns.append(self._add_cores_and_vms(patterns[offer.index]))
             else:
                 self._relaxed.append(self._add_relaxed_offer(offer))
-        self.program.constant = self._time_weight * (window.earliest_s + instance.boot_overhead_s)
-        ends_s = [columns.patterns.load_s for columns in self._columns]
-        self._steps = add_makespan(
-            self.program, self._time_weight, window.earliest_s, np.concatenate([np.zeros(0, np.int64), *ends_s])
-        )
+        self._moments, self._reached = self._add_makespan()
         self._add_all_tasks_run()
         for columns in self._columns:
-            columns.rented.add_rows(np.array(columns.cores_of_pattern), columns.patterns.load_s, self._steps)
+            self._add_cores_are_counted(columns)
+            self._add_cores_sit_on_vms(columns)
+            self._add_ends_are_nested(columns)
+            self._add_makespan_is_last_end(columns)
         for relaxed in self._relaxed:
             self._add_relaxed_work(relaxed)
         self._add_group_limits()
@@ -147,16 +149,17 @@ class PatternModel:
         """Columns w, c and n of an offer."""
         offer = patterns.offer
         vms = min(offer.limit, self.instance.n_tasks)
-        cores = []
+        columns = _OfferColumns(patterns, np.unique(patterns.load_s))
         for counts in patterns.counts:
             most = min(vms * offer.vcpus, int((-(-self.classes.size[counts > 0] // counts[counts > 0])).max()))
-            cores.append(self.program.add_column(upper=most))
-
-        def cost(end_s: int, previous_s: int) -> float:
-            return self._cost_weight * float(self.instance.rents.cost_usd(offer.index, end_s, previous_s))
-
-        rented = VmsByEnd(self.program, np.unique(patterns.load_s), vms, offer.vcpus, cost)
-        return _OfferColumns(patterns, cores, rented)
+            columns.cores_of_pattern.append(self.program.add_column(upper=most))
+        previous, rents = 0, self.instance.rents
+        for level in columns.levels_s.tolist():
+            columns.cores_from_level.append(self.program.add_column(upper=vms * offer.vcpus))
+            price = self._cost_weight * rents.cost_usd(offer.index, level, previous)
+            columns.vms_from_level.append(self.program.add_column(price, upper=vms))
+            previous = level
+        return columns
 
     def _add_relaxed_offer(self, offer: RentalOffer) -> _RelaxedOffer:
         """Columns of a burstable offer: tasks of each class, and seconds of all its VMs together."""
@@ -169,6 +172,19 @@ class PatternModel:
         vms = min(offer.limit, self.instance.n_tasks)
         price = self._cost_weight * offer.price_usd_per_s
         return _RelaxedOffer(offer, tasks, self.program.add_column(price, upper=vms * limit))
+
+    def _add_makespan(self) -> tuple[list[int], list[int]]:
+        """Columns tau; the first moment of the window is paid in any case."""
+        first, last = self.window.earliest_s, self.window.latest_s
+        levels = {level for columns in self._columns for level in columns.levels_s.tolist() if first < level <= last}
+        moments = sorted(levels)
+        self.program.constant = self._time_weight * (first + self.instance.boot_overhead_s)
+        reached = []
+        for moment, previous in zip(moments, [first, *moments], strict=False):
+            reached.append(self.program.add_column(self._time_weight * (moment - previous)))
+        for earlier, later in pairwise(reached):
+            self.program.add_row([earlier, later], [1, -1], lower=0)
+        return moments, reached
 
     # ------------------------------------------------------------ constraints
 
@@ -188,6 +204,38 @@ class PatternModel:
                     times.append(1)
             self.program.add_row(members, times, lower=size)
 
+    def _add_cores_are_counted(self, columns: _OfferColumns) -> None:
+        """c_js >= c_j,s+1 + cores whose pattern has load L_js; more of them would cost nothing, and help nobody."""
+        level_of = np.searchsorted(columns.levels_s, columns.patterns.load_s)
+        by_level: list[list[int]] = [[] for _ in columns.levels_s]
+        for position, level in enumerate(level_of.tolist()):
+            by_level[level].append(columns.cores_of_pattern[position])
+        counted = columns.cores_from_level
+        for level, mine in enumerate(by_level):
+            after = counted[level + 1 : level + 2]
+            members = [counted[level], *after, *mine]
+            self.program.add_row(members, [1] + [-1] * (len(members) - 1), lower=0)
+
+    def _add_cores_sit_on_vms(self, columns: _OfferColumns) -> None:
+        """c_js <= c_j n_js: Hall's condition."""
+        vcpus = columns.patterns.offer.vcpus
+        for cores, vms in zip(columns.cores_from_level, columns.vms_from_level, strict=True):
+            self.program.add_row([cores, vms], [1, -vcpus], upper=0)
+
+    def _add_ends_are_nested(self, columns: _OfferColumns) -> None:
+        """n_js >= n_j,s+1."""
+        vms = columns.vms_from_level
+        for earlier, later in pairwise(vms):
+            self.program.add_row([earlier, later], [1, -1], lower=0)
+
+    def _add_makespan_is_last_end(self, columns: _OfferColumns) -> None:
+        """n_js <= n_j tau at L_js."""
+        place = dict(zip(self._moments, self._reached, strict=True))
+        vms = min(columns.patterns.offer.limit, self.instance.n_tasks)
+        for level, column in zip(columns.levels_s.tolist(), columns.vms_from_level, strict=True):
+            if level in place:
+                self.program.add_row([column, place[level]], [1, -vms], upper=0)
+
     def _add_relaxed_work(self, relaxed: _RelaxedOffer) -> None:
         """Seconds of the VMs hold the work, and end with the makespan."""
         offer = relaxed.offer
@@ -197,19 +245,19 @@ class PatternModel:
         self.program.add_row([*members, relaxed.seconds], [*units, -each_second], upper=0)
         # No VM runs longer than the makespan, which is known as far as the moments tell: it is before the next of them.
         vms = min(offer.limit, self.instance.n_tasks)
-        before_next = [*(moment - 1 for moment in self._steps), self.window.latest_s]
+        before_next = [*(moment - 1 for moment in self._moments), self.window.latest_s]
         steps = np.diff(before_next).tolist()
         self.program.add_row(
-            [relaxed.seconds, *self._steps.values()], [1, *(-vms * step for step in steps)], upper=vms * before_next[0]
+            [relaxed.seconds, *self._reached], [1, *(-vms * step for step in steps)], upper=vms * before_next[0]
         )
 
     def _add_group_limits(self) -> None:
         """Greatest weight of the VMs of several offers together."""
         for group in self.instance.group_limits:
             weights = {
-                columns.rented.vms[0]: int(weight)
+                columns.vms_from_level[0]: int(weight)
                 for columns in self._columns
-                if (weight := group.weights[columns.patterns.offer.index]) and columns.rented.vms
+                if (weight := group.weights[columns.patterns.offer.index]) and columns.vms_from_level
             }
             if weights:
                 self.program.add_row([*weights], [*weights.values()], upper=group.most)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from ...instances.entries import RentalOffer
 from ...instances.group_limits import binding_limits, most_worth, one_limit_each
 from ...instances.instance import Instance
 from ...models.bags.task_classes import TaskClasses, usable_offers
-from ...models.bags.vms_by_end import VmsByEnd, add_makespan
 from ...models.integer_program import IntegerProgram
 from ...schedules.timing import objective_weights
 from .vm_columns import MOST_TASKS_OF_A_VM, ColumnFinder, RelaxedTask, VmColumn, relaxed_tasks
@@ -247,7 +247,7 @@ def column_program(master: ColumnMaster, first_s: int, listed: list[VmColumn], b
     _add_all_tasks_run(made, master, listed, burstable)
     ends = np.array([column.end_s for column in listed], dtype=np.int64)
     offer_of = np.array([column.offer for column in listed], dtype=np.int64)
-    steps = add_makespan(program, time_weight, first_s, ends)
+    steps = _add_makespan(program, instance, first_s, ends)
     rented: dict[int, list[int]] = {}
     for k, finder in enumerate(master.finders):
         mine = offer_of == k
@@ -287,6 +287,19 @@ def _add_all_tasks_run(made: ColumnProgram, master: ColumnMaster, listed: list[V
         program.add_row([*picked[rows].tolist(), *extra], times, lower=size)
 
 
+def _add_makespan(program: IntegerProgram, instance: Instance, first_s: int, ends: IntArray) -> dict[int, int]:
+    """Steps of the makespan beyond its first moment: by moment, the column that says whether it is reached."""
+    time_weight = objective_weights(instance)[1]
+    moments = np.unique(ends[ends > first_s]).tolist()
+    steps = {
+        moment: program.add_column(time_weight * (moment - previous))
+        for moment, previous in zip(moments, [first_s, *moments], strict=False)
+    }
+    for earlier, later in pairwise(steps.values()):
+        program.add_row([earlier, later], [1, -1], lower=0)
+    return steps
+
+
 def _add_vms(
     program: IntegerProgram, finder: ColumnFinder, picked: IntArray, ends: IntArray, steps: dict[int, int]
 ) -> list[int]:
@@ -304,6 +317,20 @@ def _add_vms_by_core(
     program: IntegerProgram, finder: ColumnFinder, picked: IntArray, ends: IntArray, steps: dict[int, int]
 ) -> list[int]:
     """Cores by their ends sit on VMs that end then or later, as in the pattern model; return what counts the VMs."""
-    rented = VmsByEnd(program, np.unique(ends), finder.vms, finder.columns_of_vm, finder.cost)
-    rented.add_rows(picked, ends, steps)
-    return rented.vms[:1]
+    levels = np.unique(ends).tolist()
+    most_cores = finder.vms * finder.columns_of_vm
+    cores = [program.add_column(upper=most_cores) for _ in levels]
+    vms = [
+        program.add_column(finder.cost(level, previous), upper=finder.vms)
+        for level, previous in zip(levels, [0, *levels], strict=False)
+    ]
+    for number, level in enumerate(levels):
+        mine = picked[ends == level].tolist()
+        members = [cores[number], *cores[number + 1 : number + 2], *mine]
+        program.add_row(members, [1] + [-1] * (len(members) - 1), lower=0)
+        program.add_row([cores[number], vms[number]], [1, -finder.columns_of_vm], upper=0)
+        if level in steps:
+            program.add_row([vms[number], steps[level]], [1, -finder.vms], upper=0)
+    for earlier, later in pairwise(vms):
+        program.add_row([earlier, later], [1, -1], lower=0)
+    return vms[:1]
