@@ -32,6 +32,8 @@ from .core_patterns import MOST_PATTERNS, OfferPatterns, enumerate_patterns, req
 from .makespan_bounds import MakespanWindow
 from .task_classes import MOST_CLASSES, TaskClasses, effective_cores, least_work_s, task_classes, usable_offers
 
+"""Classes beyond which the model refuses without counting patterns."""
+
 _WORK_UNITS = 10_000
 _NAME = "the pattern model"
 
@@ -277,3 +279,41 @@ class PatternModel:
             for _ in range(int(values[column]))
         ]
         return schedule_of_cores(self.instance, self.classes, cores)
+
+    def start(self, schedule: Schedule) -> IntArray | None:
+        """Return the values of a plan; None if it does not fit the window or uses a relaxed offer."""
+        instance = self.instance
+        values = np.zeros(self.program.n_columns, dtype=np.int64)
+        class_of_task = np.empty(instance.n_tasks, dtype=np.int64)
+        for index, mine in enumerate(self.classes.tasks):
+            class_of_task[mine] = index
+        by_offer = {columns.patterns.offer.index: columns for columns in self._columns}
+        found = {
+            key: {tuple(row): position for position, row in enumerate(columns.patterns.counts.tolist())}
+            for key, columns in by_offer.items()
+        }
+        cores: dict[tuple[int, int], IntArray] = {}
+        places = zip(schedule.task_vm.tolist(), schedule.task_core.tolist(), class_of_task.tolist(), strict=True)
+        for vm, core, index in places:
+            counts = cores.setdefault((vm, core), np.zeros(len(self.classes), dtype=np.int64))
+            counts[index] += 1
+        for (vm, _), counts in cores.items():
+            offer = int(schedule.vm_offer[vm])
+            position = found.get(offer, {}).get(tuple(counts.tolist()))
+            if position is None:
+                return None
+            values[by_offer[offer].cores_of_pattern[position]] += 1
+        last = 0
+        for columns in self._columns:
+            level_of = np.searchsorted(columns.levels_s, columns.patterns.load_s)
+            each = np.bincount(
+                level_of, weights=values[columns.cores_of_pattern], minlength=len(columns.levels_s)
+            ).astype(np.int64)
+            counted = each[::-1].cumsum()[::-1]
+            values[columns.cores_from_level] = counted
+            values[columns.vms_from_level] = -(-counted // columns.patterns.offer.vcpus)
+            if counted.any():
+                last = max(last, int(columns.levels_s[counted > 0][-1]))
+        for moment, column in zip(self._moments, self._reached, strict=True):
+            values[column] = int(moment <= last)
+        return values if self.program.satisfied_by(values) else None

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from ...bounds.bags.makespan_window import makespan_window
 from ...core.limits import LimitReached, checkpoint, out_of_time, share_of_time, within
-from ...core.quantities import OPTIMALITY_TOLERANCE
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import MakespanWindow
 from ...models.bags.patterns import PatternModel, require_few_classes
@@ -89,10 +88,9 @@ def _solve(
     limits: SolverLimits,
     burstable: str = "relaxed",
 ) -> _Answer:
-    """Look for solutions of the model of a window that are better than the best plan so far."""
+    """Solve the model of a window, from the best plan so far."""
     model = PatternModel(instance, window, burstable)
-    to_beat = math.inf if best is None else best.objective * (1 - OPTIMALITY_TOLERANCE)
-    answer = solve_with_highs(model.program, limits, better_than=to_beat)
+    answer = solve_with_highs(model.program, limits, None if best is None else model.start(best))
     rents_relaxed = answer.values is not None and model.uses_relaxed_offers(answer.values)
     if answer.values is not None and not rents_relaxed:
         found = model.schedule(answer.values)

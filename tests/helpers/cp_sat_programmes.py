@@ -14,7 +14,7 @@ from spotbag.solvers.cp_sat import solve_cp_model
 
 
 def solve_with_cp_sat(
-    program: IntegerProgram, limits: SolverLimits, start: IntArray | None = None, better_than: float = math.inf
+    program: IntegerProgram, limits: SolverLimits, start: IntArray | None = None
 ) -> SolverAnswer[IntArray]:
     """Solve an integer programme with CP-SAT; see `spotbag.solvers.highs.solve_with_highs`."""
     from ortools.sat.python import cp_model
@@ -33,12 +33,9 @@ def solve_with_cp_sat(
             model.add(expression >= low)
         else:
             model.add_linear_constraint(expression, low, high)
-    known = (better_than if start is None else program.value(start)) - program.constant
+    known = math.inf if start is None else program.value(start) - program.constant
     costs, factor = integer_costs(program.costs, program.upper, known)
-    objective = cp_model.LinearExpr.weighted_sum(columns, costs)
-    model.minimize(objective)
-    if better_than < math.inf:
-        model.add(objective <= math.ceil((better_than - program.constant) * factor))
+    model.minimize(cp_model.LinearExpr.weighted_sum(columns, costs))
     if start is not None:
         for column, value in zip(columns, start.tolist(), strict=True):
             model.add_hint(column, value)
