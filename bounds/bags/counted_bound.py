@@ -30,7 +30,6 @@ from ...instances.instance import Instance
 from ...models.bags.task_classes import usable_offers
 from ...schedules.timing import objective_weights
 from ..programme import Programme
-from .core_knapsack_kernel import core_gains
 from .divisible_bound import divisible_bound
 
 _MOST_COLUMNS = 40_000
@@ -147,6 +146,8 @@ class _Cores:
 
     def _most_worth(self, worth: IntArray, seconds: IntArray, most_s: int) -> int:
         """Return the most that the tasks are worth that one core runs in so many seconds."""
+        from .core_knapsack_kernel import core_gains  # what loads a compiler, which few bags ask for
+
         kinds = np.flatnonzero((worth > 0) & (seconds <= most_s))
         copies = np.minimum(self.size[kinds], most_s // seconds[kinds])
         n_items = sum(number.bit_length() for number in copies.tolist())

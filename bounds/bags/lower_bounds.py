@@ -17,7 +17,6 @@ from ...models.bags.task_classes import memory_is_free
 from ..programme import Programme
 from .configuration_bound import configuration_bound
 from .core_pattern_bound import core_pattern_bound
-from .counted_bound import counted_bound
 from .divisible_bound import divisible_bound
 
 Unit: TypeAlias = Literal["objective", "$", "s"]
@@ -83,7 +82,7 @@ def lower_bounds(instance: Instance) -> tuple[LowerBound, ...]:
         "configuration bound": lambda: configuration_bound(instance).objective,
         "core-pattern bound": lambda: _by_core_patterns(instance),
         "least cost": lambda: _strongest(cheap, binds) * instance.cost_scale_usd,
-        "least makespan": lambda: least_whole_seconds(_of_makespan(quick, binds) * instance.makespan_scale_s),
+        "least makespan": lambda: least_whole_seconds(_strongest(quick, binds) * instance.makespan_scale_s),
         "combinatorial makespan": lambda: _within_deadline(makespan_lower_bound_s(instance), instance),
     }
     wanted = [name for name in computed if binds or name not in ("configuration bound", "core-pattern bound")]
@@ -107,15 +106,6 @@ def _with_cost_weight(instance: Instance, weight: float) -> Instance:
 def _strongest(instance: Instance, binds: bool) -> float:
     """The bound of an instance that knows most; the configuration bound is never below the divisible one."""
     return configuration_bound(instance).objective if binds else divisible_bound(instance).objective
-
-
-def _of_makespan(instance: Instance, binds: bool) -> float:
-    """The bound of the makespan that knows most."""
-    strongest = _strongest(instance, binds)
-    try:
-        return max(strongest, counted_bound(instance))
-    except ModelRefusal:
-        return strongest
 
 
 def _by_core_patterns(instance: Instance) -> float:

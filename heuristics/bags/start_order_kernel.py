@@ -98,7 +98,9 @@ def core_work(fleet: Fleet) -> CoreWork:
 
 
 @compiled_part
-def _credits_after(credits: FloatArray, balance: float, seconds: int, n_full: int, n_slow: int) -> tuple[float, float]:
+def _credits_after(
+    credits: FloatArray, balance: float, seconds: float, n_full: int, n_slow: int
+) -> tuple[float, float]:
     """Return the credits that are lacking after some seconds, and the balance.
 
     A VM earns all the time, and tasks spend in both modes. What lacks is charged once: the balance begins at 0 again.
