@@ -190,7 +190,7 @@ class Findings:
         unit: str = "s",
         where: str | None = None,
     ) -> None:
-        """Report what breaks a rule at a task, job or VM, in a sentence; or at an event, whose name begins it."""
+        """Report a breach of a rule at a task, job or VM, in a sentence; or at an event, which is named first."""
         assert rule in RULES
         if isinstance(at, str):
             where = at

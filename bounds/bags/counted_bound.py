@@ -11,8 +11,8 @@ a core can gain by them until T, which is a knapsack, no plan of whole tasks end
 
     sum_g pi_g n_g > sum_k n_k G_k(T).
 
-T is raised by a second as long as the multipliers of the programme of T prove that. Gains are worked out in whole
-numbers, so that whatever the programme misses, the bound stays a bound.
+The last T is looked for that the multipliers of its programme refute: then no plan ends before it either. Gains are
+worked out in whole numbers, so that whatever the programme misses, the bound stays a bound.
 """
 
 from __future__ import annotations
@@ -47,22 +47,31 @@ def counted_bound(instance: Instance) -> float:
         If the cost counts too, tasks have different numbers of cores, VMs exist already or are burstable, or the bag
         is too large.
     """
-    offers, n_groups = usable_offers(instance), len(instance.open_size)
+    offers = usable_offers(instance)
     cost_weight, time_weight = objective_weights(instance)
     if cost_weight or instance.machines or instance.slots.shared or any(offer.burstable for offer in offers):
         raise ModelRefusal("the bound by counts is of the makespan alone, for tasks of one core on new, steady VMs")
-    if n_groups * len(offers) > _MOST_COLUMNS or n_groups * instance.deadline_s > TABLE_BYTES:
+    n_pairs = len(instance.open_size) * len(offers)
+    if n_pairs > _MOST_COLUMNS or n_pairs * instance.deadline_s > TABLE_BYTES:
         raise ModelRefusal("the bag has too many tasks, or too many seconds, for the bound by counts")
     known = divisible_bound(instance)
     if math.isinf(known.objective):
         return known.objective
     cores = _Cores(instance, offers)
-    end_s = max(known.makespan_s, math.ceil(known.objective / time_weight * (1 - NEARLY)))
+    # No plan ends by a moment that is refuted, and so none before it: steps double, and then halve, up to the deadline.
+    refuted_s = max(known.makespan_s, math.ceil(known.objective / time_weight * (1 - NEARLY))) - 1
+    step_s, grows = 1, True
     with suppress(LimitReached):  # then what was proved until then
-        while end_s <= instance.deadline_s and cores.cannot_end_by(end_s):
-            end_s += 1
-    end = time_weight * end_s
-    return max(known.objective, rounded_down(end, end)) if end_s <= instance.deadline_s else math.inf
+        while step_s and refuted_s < instance.deadline_s:
+            end_s = min(refuted_s + step_s, instance.deadline_s)
+            is_refuted = cores.cannot_end_by(end_s)
+            refuted_s = end_s if is_refuted else refuted_s
+            grows &= is_refuted
+            step_s = 2 * step_s if grows else step_s // 2
+    if refuted_s >= instance.deadline_s:
+        return math.inf
+    least = time_weight * (refuted_s + 1)
+    return max(known.objective, rounded_down(least, least))
 
 
 class _Cores:

@@ -229,7 +229,7 @@ def points_found(message: str, limit_s: float) -> AbstractContextManager[Callabl
 def _watched(
     message: str, limit_s: float | None, changes: Callable[[Any, int], dict[str, Any]]
 ) -> Iterator[Callable[[Any, int], None] | None]:
-    """Show what is found meanwhile, and a bar; gives the callback that takes it, None where there is no terminal."""
+    """Show findings beside a bar; gives the callback that takes each of them, None where there is no terminal."""
     with _line("what", "bar", "found", "time", limit_s=limit_s, what=message, found="") as change:
         yield None if change is None else lambda point, number: change(**changes(point, number))
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spotbag.bounds.bags import counted_bound as counted
 from spotbag.bounds.bags.counted_bound import counted_bound
 from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import ModelRefusal
@@ -48,6 +49,23 @@ def test_machines_that_differ_have_whole_tasks_only() -> None:
     result = solve(instance, time_limit_s=10, threads=1, seed=1)
     assert result.status == "optimal"
     assert result.objective == 331
+
+
+def test_a_bound_of_many_seconds_is_found_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The divisible bound is 844 s below: each second was looked at."""
+    instance = unrelated_machines(60, 10, kind="machines", seed=1, name="long")
+    tasks = [
+        task.model_copy(update={"runtime_s": {kind: 100 * runtime_s for kind, runtime_s in task.runtime_s.items()}})
+        for task in instance.tasks
+        if task.runtime_s is not None
+    ]
+    long = with_d_spot(instance.replace(tasks=tasks, deadline_s=100 * instance.deadline_s))
+    asked: list[int] = []
+    ask = counted._Cores.cannot_end_by
+    monkeypatch.setattr(counted._Cores, "cannot_end_by", lambda cores, end_s: asked.append(end_s) or ask(cores, end_s))
+    bound = counted_bound(long)
+    assert bound > divisible_bound(long).objective + 800
+    assert len(asked) <= 30
 
 
 def test_what_the_bound_does_not_know_is_refused() -> None:

@@ -321,7 +321,7 @@ def _cells(summary: Summary, goal: str, notes: Mapping[str, int]) -> Mapping[str
 
 
 def _alike(counts: Mapping[Any, int]) -> str:
-    """Return what all runs have in common; how many have what, if not all are alike."""
+    """Return the one value that all runs have; a count before each value, if not all are alike."""
     return next(iter(counts)) if len(counts) == 1 else ", ".join(f"{count} {what}" for what, count in counts.items())
 
 
