@@ -55,6 +55,9 @@ MOST_LOSSES = 3
 _HARMLESS = ("Failed to kill subprocesses", "A worker stopped while some jobs were given to the executor")
 """Warnings of the executor: workers have no processes of their own, and one that has been idle for long is replaced."""
 
+_FEEDER_S = 2.0
+"""How long the thread that hands work over to other processes is waited for, when these have ended."""
+
 THREADS = "SPOTBAG_THREADS"
 """Environment variable with the number of threads where none is asked for; one for each usable core without it."""
 _LIBRARIES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -487,7 +490,12 @@ class Processes:
         with _signals_held():  # a second interrupt would leave workers behind
             if self._pool is not None:
                 _forget_waiting(self._pool)
+                feeder = getattr(self._pool._call_queue, "_thread", None)
                 self._pool.shutdown(wait=True, kill_workers=True)
+                # Loky does not wait for the thread that hands work over. An interrupted program ends at once: a
+                # semaphore that the thread removes just then would be reported as one that was left behind.
+                if feeder is not None:
+                    feeder.join(_FEEDER_S)
 
 
 def lost_again_and_again(times: int) -> SpotbagError:

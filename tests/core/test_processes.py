@@ -12,12 +12,13 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest
 
 from spotbag.core.limits import LimitReached, checkpoint, current_limit, stopped, within
-from spotbag.core.processes import interruptible, run_compiled, run_in_thread
+from spotbag.core.processes import Processes, interruptible, run_compiled, run_in_thread
 from spotbag.core.wording import PrintableStream
 from spotbag.core.workers import by_workers, each
 from tests.helpers.stops import StopAt
@@ -107,6 +108,31 @@ def test_processes_end_when_they_are_asked_to_stop() -> None:
     assert len(done) < 10_000
     assert list(each(twice, range(5), workers=2)) == [0, 2, 4, 6, 8]
     assert sorted(by_workers(twice, range(5), workers=2, in_order=False)) == [0, 2, 4, 6, 8]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("processes")
+def test_no_thread_hands_work_over_when_its_processes_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that ended then, while the thread removed a semaphore, was told of one that was left behind."""
+    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky.backend.queues import Queue
+
+    feed = Queue._feed
+    ended = threading.Event()
+
+    def ends_late(*given: Any) -> None:
+        feed(*given)
+        time.sleep(0.5)
+        ended.set()
+
+    monkeypatch.setattr(Queue, "_feed", staticmethod(ends_late))
+    get_reusable_executor().shutdown(wait=True, kill_workers=True)  # what other tests have left has its thread
+    pool = Processes(twice, 2)
+    job = pool.submit(1)
+    while not pool.wait([job]):
+        pass
+    pool.end()
+    assert ended.is_set()
 
 
 @pytest.mark.xdist_group("processes")
