@@ -49,7 +49,7 @@ _PLANNED_WITHIN_S = 0.15
 _ANSWERED_WITHIN_S = 5.0
 _ASKED_AT_ONCE = 32
 _HELD = object()
-"""In place of a task that is handed over later, since it is not released, or another before it is not."""
+"""Mark in place of a task that is handed over later: it, or one that it comes after, is not released."""
 _MOST_LOOKS = 5
 
 
@@ -554,7 +554,8 @@ class _Supervisor:
         for name, order in sorted(orders, key=lambda found: (found[1].planned.start_s, found[1].number)):
             task, core = order.planned.task, order.planned.core
             future = self.futures.get(task)
-            if future is None and task not in self.ended:
+            # The bag may have changed since these orders were made: what it has no more is not handed over.
+            if future is None and task not in self.ended and task in self.instance.task_index:
                 before = [on_core.get((name, core)), *(by_number.get((name, number)) for number in order.waits_for)]
                 ready_s = self.instance.release_s[self.instance.task_group[self.instance.task_index[task]]]
                 if ready_s > now:

@@ -288,6 +288,28 @@ def test_tasks_wait_for_their_release_also_on_a_vm_that_comes_for_one_that_is_lo
         assert (len(execution.vms) > 2) == lost
 
 
+@pytest.mark.slow
+def test_a_task_that_is_withdrawn_as_it_is_released_is_not_handed_over(cluster: Cluster) -> None:
+    """It was looked up in the bag that has it no more, and the run ended with a KeyError."""
+    given = bag([1] * 3)
+    dates: list[dict[str, int]] = [{}, {"ready_s": BOOT_S + 1}, {}]
+    rows = [row.model_dump(exclude_none=True) | own for row, own in zip(given.tasks, dates, strict=True)]
+    instance, starts = given.replace(tasks=rows), np.array([BOOT_S, BOOT_S + 1, BOOT_S + 2])
+    plan = Schedule(instance, np.array([0]), np.array([0, 0, 0]), np.zeros(3, int), starts, np.zeros(3, bool))
+    fewer = instance.replace(tasks=[rows[0], rows[2]])
+    seen: list[TaskRun] = []
+
+    def withdraw_late() -> Instance | None:
+        """Return the bag without the task, when its release has passed since the last look."""
+        if seen:
+            time.sleep(1.5)
+        return fewer if seen else None
+
+    execution = carried_out(plan, cluster, call=nothing, on_run=seen.append, changes=withdraw_late)
+    assert not execution.unfinished
+    assert sorted(run.task for run in execution.runs if run.done) == ["t0", "t2"]
+
+
 def test_a_run_whose_bag_changes_is_audited_as_long_as_one_bag_has_all_of_it(cluster: Cluster) -> None:
     """A VM costs what it did when it was requested; of tasks that ran and were taken out, no bag is left."""
     plan = plan_of(bag([1] * 2), ["c1"], [(0, 0)] * 2)
