@@ -268,16 +268,18 @@ spotbag_find_zero() {
         s/^{"at": \([0-9]*\).*/\1/p
         q
     }' "$spotbag_log") - spotbag_ready_s))
-    case $spotbag_zero in
-    *[!0-9.]*)
-        spotbag_say "SPOTBAG_BEGAN_AT is '$spotbag_zero': it must be when the plan began, in seconds since 1970"
-        exit 2
-        ;;
-    esac
     spotbag_zero=$((${spotbag_zero%.*} + 1))
 }
 
 spotbag_run_all() {
+    # Before anything is recorded: a start that is refused has not begun.
+    case ${SPOTBAG_BEGAN_AT-0} in
+    '') ;;
+    *[!0-9.]* | .* | *.*.*)
+        spotbag_say "SPOTBAG_BEGAN_AT is '$SPOTBAG_BEGAN_AT': it must be when the plan began, in seconds since 1970"
+        exit 2
+        ;;
+    esac
     spotbag_take_lock
     rm -rf "$spotbag_state"
     mkdir -p "$spotbag_state" "$spotbag_here/output" || exit 2

@@ -82,9 +82,12 @@ def test_a_task_waits_for_its_release_by_when_the_plan_began_and_is_stopped_as_i
 ) -> None:
     monkeypatch.setenv("SPOTBAG_BEGAN_AT", f"{time.time() - 2000:.3f}")
     assert drive(dated(tmp_path / "released", 1000)).returncode == 0
-    monkeypatch.setenv("SPOTBAG_BEGAN_AT", "today")
-    refused = drive(dated(tmp_path / "refused", 1000))
-    assert (refused.returncode, "SPOTBAG_BEGAN_AT is 'today': it must be" in refused.stderr) == (2, True)
+    wrong = dated(tmp_path / "refused", 1000)
+    for word in ("today", ".", "1.2.3"):
+        monkeypatch.setenv("SPOTBAG_BEGAN_AT", word)
+        refused = drive(wrong)
+        assert (refused.returncode, f"SPOTBAG_BEGAN_AT is '{word}': it must be" in refused.stderr) == (2, True)
+    assert not (wrong / "log.jsonl").exists()  # else a later start would take that for when the VM began
     monkeypatch.delenv("SPOTBAG_BEGAN_AT")
     for path in shells(tmp_path):
         vm = dated(tmp_path / f"run-{Path(path).name}", 1000)
