@@ -51,23 +51,25 @@ def counted_bound(instance: Instance) -> float:
     cost_weight, time_weight = objective_weights(instance)
     if cost_weight or instance.machines or instance.slots.shared or any(offer.burstable for offer in offers):
         raise ModelRefusal("the bound by counts is of the makespan alone, for tasks of one core on new, steady VMs")
-    n_pairs = len(instance.open_size) * len(offers)
-    if n_pairs > _MOST_COLUMNS or n_pairs * instance.deadline_s > TABLE_BYTES:
+    n_items = sum(number.bit_length() for number in instance.open_size.tolist())
+    n_pairs, n_entries = len(instance.open_size) * len(offers), n_items * (instance.deadline_s + 1)
+    if n_pairs > _MOST_COLUMNS or n_entries > TABLE_BYTES:
         raise ModelRefusal("the bag has too many tasks, or too many seconds, for the bound by counts")
     known = divisible_bound(instance)
     if math.isinf(known.objective):
         return known.objective
     cores = _Cores(instance, offers)
-    # No plan ends by a moment that is refuted, and so none before it: steps double, and then halve, up to the deadline.
+    # No plan ends by a moment that is refuted, and so none before it: steps double up to the first that is not, and
+    # then the middle of what is left is asked.
     refuted_s = max(known.makespan_s, math.ceil(known.objective / time_weight * (1 - NEARLY))) - 1
-    step_s, grows = 1, True
+    open_s, step_s = instance.deadline_s + 1, 1
     with suppress(LimitReached):  # then what was proved until then
-        while step_s and refuted_s < instance.deadline_s:
-            end_s = min(refuted_s + step_s, instance.deadline_s)
-            is_refuted = cores.cannot_end_by(end_s)
-            refuted_s = end_s if is_refuted else refuted_s
-            grows &= is_refuted
-            step_s = 2 * step_s if grows else step_s // 2
+        while refuted_s + 1 < open_s:
+            end_s = (refuted_s + open_s) // 2 if open_s <= instance.deadline_s else min(refuted_s + step_s, open_s - 1)
+            if cores.cannot_end_by(end_s):
+                refuted_s, step_s = end_s, 2 * step_s
+            else:
+                open_s = end_s
     if refuted_s >= instance.deadline_s:
         return math.inf
     least = time_weight * (refuted_s + 1)
