@@ -37,8 +37,8 @@ class TaskOrder:
         Numbers of tasks of other cores that must have ended before it starts, since the memory or the cores may not be
         enough for both; what those wait for, and what tasks before it on its core wait for, is not repeated.
     ready_s : int
-        Its release: it starts no earlier, in seconds from the start of the plan. A document does not say it, but
-        whether there are dates; then it is the planned start.
+        Its release: it starts no earlier, in seconds from the start of the plan. Of a document, which says only
+        whether there are dates: the planned start if there are, else 0.
     """
 
     planned: PlannedTask
@@ -59,7 +59,7 @@ class VmOrder:
     zone : str or None
         Of a pool, ``type@zone``: where it is rented.
     ready_s : int
-        From when on it takes tasks by the plan; 0 if that is a document.
+        From when on it takes tasks by the plan; 0 if that is a document, which does not say it.
     tasks : list of TaskOrder
         In the order of the planned starts.
     """

@@ -161,7 +161,7 @@ def answers(policy: Policy, question: str) -> bool:
     return method is not getattr(Policy, question)
 
 
-def require_dates_known(policy: Policy | type[Policy], instance: Instance) -> None:
+def require_dates_known(policy: Policy, instance: Instance) -> None:
     """Refuse a bag whose tasks have dates, if a policy knows none."""
     if not policy.dates:
         require_no_dates(instance, f"the policy {policy.name}", "others do, such as on-time, hads and static")

@@ -331,9 +331,10 @@ class _Ready:
 
 def _ready(plan: CheckedPlan, makers: Sequence[PolicyMaker[Policy]]) -> list[_Ready]:
     """Make a plan ready for some policies, once for all of them and once for the on-demand baseline."""
-    kinds = [type(make(0)) for make in makers]
-    for kind in kinds:
-        require_dates_known(kind, plan.instance)
+    policies = [make(0) for make in makers]
+    for policy in policies:
+        require_dates_known(policy, plan.instance)
+    kinds = [type(policy) for policy in policies]
     plans: dict[bool, ReplayPlan] = {}
     for on_demand in {issubclass(kind, OnDemand) for kind in kinds}:
         plan.demand_possible()

@@ -53,7 +53,7 @@ def _lower_percent(result: PublishedComparisonResult, table: str, metric: str) -
     return f"{100 * counts['lower'] / total:.0f}" if total else "-"
 
 
-COLUMNS = {
+_COLUMNS = {
     "cost lower (%)": partial(_lower_percent, table=GRID, metric="cost"),
     "time lower (%)": partial(_lower_percent, table=GRID, metric="execution_time_h"),
     "delay lower (%)": partial(_lower_percent, table=GRID, metric="delay_h"),
@@ -240,7 +240,7 @@ PAPER: Paper[CaronOptions, CaronRuns] = Paper(
     notes=caron_notes,
     tables=PaperTables.read(__package__),
     facts=caron_facts,
-    columns=COLUMNS,
+    columns=_COLUMNS,
     settings=_settings,
     pictures=PICTURES,
 )
