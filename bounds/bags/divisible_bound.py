@@ -17,6 +17,9 @@ e_ik, memory r_i and q_i cores, time counted from the moment the VMs are ready:
 A burstable VM does the work of its initial credits, I_k, and in each second that of b_k cores, by what it earns or at
 the baseline (`sustained_cores`); e_ik is the least work of a task in either mode.
 
+Where tasks have latest ends of their own, L_k is the mean of those of the tasks that may be the last ones on its cores
+(`_Dual._end_with_last_tasks`).
+
 The machines of an offer that exist already are a pool of their own. Until h_v, machine v is paid for anyway: what runs
 on it ends then, or it is paid in advance. Up to that moment its cores are free for F core seconds, and the pool has
 
@@ -323,6 +326,8 @@ class _Dual:
         free = instance.memory_never_binds
         self.memory_bound = [k for k, offer in enumerate(offers) if not free[offer.type_index]]
         self.bursts = [k for k, offer in enumerate(offers[:n_rented]) if sustained_cores(offer) < self.cores[k]]
+        if instance.has_dates or instance.leaves_time:
+            self._end_with_last_tasks(instance)
         self.sustained = np.array([sustained_cores(offers[k]) for k in self.bursts])
         self.initial_work_s = np.array([initial_work_s(offers[k]) for k in self.bursts]) * pools.vms[self.bursts]
         budget = instance.objective.budget_usd
@@ -339,6 +344,24 @@ class _Dual:
         # Between these moments, the seconds of every pool and group are convex in T, and the part with T is concave.
         moments = {float(least_s), float(self.deadline), *self.limits_s.tolist()}
         self.moments = sorted(moment for moment in moments if least_s <= moment <= self.deadline)
+
+    def _end_with_last_tasks(self, instance: Instance) -> None:
+        """Lower the limits of rented VMs to the mean of the latest ends of the tasks that may be last on them.
+
+        A core does no work after its last task, and no task is the last one of two cores: all cores of an offer work no
+        longer than until the latest ends of as many tasks. Where memory or credits are rows as well, these may be used
+        until the VM ends, by its last task; then VMs are counted in place of cores.
+        """
+        shared = {*self.memory_bound, *self.bursts}
+        for k, offer in enumerate(self.offers[: self.pools.n_rented]):
+            by_core = k not in shared and self.cores[k] == offer.vcpus
+            n_ends = int(self.pools.vms[k]) * (offer.vcpus if by_core else 1)
+            latest_s = np.where(self.able[:, k] & (self.counts > 0), instance.latest_end_s[:, offer.index], 0)
+            last = np.argsort(-latest_s)[:n_ends]
+            tasks = self.counts[last] * (self.slots[last] if by_core else 1.0)
+            taken = np.diff(np.minimum(np.cumsum(tasks), n_ends), prepend=0.0)
+            used_s = float(taken @ np.maximum(latest_s[last] - self.ready, 0.0))
+            self.limits_s[k] = min(self.limits_s[k], self.ready + math.nextafter(used_s / n_ends, math.inf))
 
     def _set_parts(self) -> None:
         """Say which multipliers are where; see the class."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from spotbag.bounds.programme import LinearRows, maximise_concave
 from spotbag.core.errors import SpotbagError
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.greedy import GreedyOptions
+from spotbag.instances.bags.csv_tasks import read_tasks
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.entries import Objective
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
+from spotbag.instances.rescuable import RescuableInstance
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s, usable_cores
 from spotbag.schedules.method import Outcome
 from spotbag.solvers.bags.solve import solve
@@ -53,6 +56,34 @@ def test_limits_of_markets_count_the_largest_vms() -> None:
     offers = {"on-demand": {"price_usd_per_hour": 1, "limit": 5}}
     types = [{"name": name, "vcpus": v, "memory_mb": 1000, "offers": offers} for name, v in (("a", 2), ("b", 4))]
     assert usable_cores(hand_instance([1] * 50, vm_types=types, limits={"max_on_demand": 6})) == 5 * 4 + 2
+
+
+def test_cores_work_no_longer_than_until_the_latest_ends_of_tasks_that_may_be_their_last_ones() -> None:
+    # 80 s of work; one of two cores may end at 40 s, the other at 20 s: 20 s of work are left for the dear VM.
+    names = ("a", 1.0), ("dear", 3.0)
+    types = [
+        {
+            "name": name,
+            "vcpus": 2,
+            "memory_mb": 1000,
+            "offers": {"on-demand": {"price_usd_per_hour": 3600 * usd, "limit": 1}},
+        }
+        for name, usd in names
+    ]
+    due_s = [40, 20, 20, 20]
+    tasks = [
+        {"id": f"t{k}", "memory_mb": 1, "runtime_s": {"a": 20, "dear": 20}, "deadline_s": due}
+        for k, due in enumerate(due_s)
+    ]
+    bag = Instance(name="dated", deadline_s=40, objective={"goal": "cheapest"}, vm_types=types, tasks=tasks)
+    assert divisible_bound(with_d_spot(bag)).objective == pytest.approx(30 * 1.0 + 10 * 3.0)
+    assert solve(bag, "interval").objective == 20 * 1.0 + 20 * 3.0
+
+
+def test_plans_of_the_example_that_survive_cost_more_than_its_cores_could_do_until_the_last_moment() -> None:
+    bag = read_tasks(Path(__file__).parents[3] / "examples" / "tasks.csv", deadline_s=5400)
+    bound = divisible_bound(RescuableInstance.of(bag.replace(d_spot_s=5400), "type"))
+    assert bound.objective == pytest.approx(1.193206, abs=1e-6)
 
 
 def test_the_divisible_bound_by_hand() -> None:
