@@ -31,6 +31,7 @@ from ...schedules.schedule import Schedule
 from .core_loads import LARGE_TASKS
 from .rescue_rules import (
     COST,
+    IN_ARRAYS,
     LOSS,
     MOST_TYPES,
     N_PACKINGS,
@@ -354,9 +355,25 @@ def _sizes(bag: Bag, n_types: int) -> dict[str, Any]:
 
 def compile_rescues() -> None:
     """Have the compiled loop at hand, by asking it about no plan."""
-    from .rescue_loops import LOOP
+    loop()(np.zeros(1, dtype=dtype_of(Rows)))
 
-    LOOP(np.zeros(1, dtype=dtype_of(Rows)))
+
+def _rows_in(record: Any) -> Rows:
+    """Return the rows that a record says the addresses of, which compiled loops alone can follow."""
+    raise NotImplementedError
+
+
+def _work_out(context: Any) -> int:
+    """Answer the question of a record."""
+    return answer(_rows_in(context[0]))
+
+
+@cache
+def loop() -> Any:
+    """Return the compiled loop of the rules; made when it is first asked for, since most of a second goes by in that."""
+    from ...core.compiled_rows import compiled_rules, rows_from
+
+    return compiled_rules(_work_out, "work_out_rescues", IN_ARRAYS | {_rows_in: rows_from(Rows)}, {})
 
 
 class _State(ABC):
@@ -433,8 +450,6 @@ class _Compiled(_State):
 
     def answer(self, question: Mapping[str, Any]) -> None:
         """Answer a question; of a large bag so that it can be ended."""
-        from .rescue_loops import LOOP
-
         row = self._context[0]
         for name, value in question.items():
             if name in _TABLES:
@@ -444,9 +459,9 @@ class _Compiled(_State):
         halt = self._arrays["halt"]
         halt[0] = 0
         if len(self._arrays["tasks"]) < LARGE_TASKS:
-            LOOP(self._context)
+            loop()(self._context)
         else:
-            run_compiled(lambda: LOOP(self._context), halt)
+            run_compiled(lambda: loop()(self._context), halt)
 
     def number(self, name: str) -> Any:
         return self._context[0][name].item()
@@ -520,17 +535,14 @@ def _loop_is_sooner() -> bool:
 
 def _is_at_hand() -> bool:
     """Return the answer whether the loop is compiled, here or in the cache."""
-    from .rescue_loops import LOOP
-
-    return bool(LOOP.signatures) or _is_kept()
+    return bool(loop().signatures) or _is_kept()
 
 
 @cache
 def _is_kept() -> bool:
     from ...core.compiled import is_ready
-    from .rescue_loops import LOOP
 
-    return is_ready(LOOP)
+    return is_ready(loop())
 
 
 _STEPS = range(1, 30)

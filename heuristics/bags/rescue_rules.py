@@ -1,6 +1,6 @@
 """Rescues of what spot VMs lose, and the survey of all moments at which they may: the rules, over rows.
 
-They are plain Python, for bags of which little is asked, and what is compiled for others (`rescue_loops`).
+They are plain Python, for bags of which little is asked, and what is compiled for others (`rescue_questions.loop`).
 """
 
 from __future__ import annotations
@@ -835,13 +835,23 @@ def count_saved(r: Rows, until: int) -> None:
             r.saved[r.type_number[vm.type_index]] += saved + (until < vm.booted) * vm.opening
 
 
-# ---------------------------------------------------------------------------- what Python has, and arrays have not
+# ---------------------------------------------------------------------------- sorting, and heaps: in lists, and in arrays
 
 
 def sort_lost(r: Rows) -> None:
     """List the lost tasks by their keys."""
     for place, key in enumerate(sorted(r.keys[: r.n_lost])):
         r.lost[place] = key & LOW
+
+
+def sort_lost_in_arrays(r: Rows) -> None:
+    """List the lost tasks by their keys: by a heap, as `sorted` makes a new list."""
+    for place in range(r.n_lost):
+        sift_up(r.keys, place, r.keys[place])
+    for place in range(r.n_lost):
+        r.lost[place] = r.keys[0] & LOW
+        last = r.n_lost - 1 - place
+        sift_down(r.keys, last, r.keys[last])
 
 
 def push(r: Rows, rental: int, key: int) -> None:
@@ -852,6 +862,48 @@ def push(r: Rows, rental: int, key: int) -> None:
     r.heap_sizes[rental] += 1
 
 
+def push_in_arrays(r: Rows, rental: int, key: int) -> None:
+    """Put a key on a heap."""
+    sift_up(r.heaps[rental], r.heap_sizes[rental], key)
+    r.heap_sizes[rental] += 1
+
+
 def replace_least(r: Rows, rental: int, key: int) -> None:
     """Take the least key from a heap, and put another one on it."""
     heapreplace(r.heaps[rental], key)
+
+
+def replace_least_in_arrays(r: Rows, rental: int, key: int) -> None:
+    """Take the least key from a heap, and put another one on it."""
+    sift_down(r.heaps[rental], r.heap_sizes[rental], key)
+
+
+def sift_up(heap: list[int], place: int, key: int) -> None:
+    """Put a key where it belongs in a heap, from its last place on."""
+    while place > 0:
+        parent = (place - 1) >> 1
+        if heap[parent] <= key:
+            break
+        heap[place] = heap[parent]
+        place = parent
+    heap[place] = key
+
+
+def sift_down(heap: list[int], size: int, key: int) -> None:
+    """Put a key where it belongs in a heap, from its first place on."""
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= key:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = key
+
+
+IN_ARRAYS = {sort_lost: sort_lost_in_arrays, push: push_in_arrays, replace_least: replace_least_in_arrays}
+"""Parts of the rules, and what the compiled loop has in their places."""
