@@ -19,8 +19,7 @@ from .core_loads import bills_of, charged, latest_ends_s
 
 if TYPE_CHECKING:
     from .annealing_kernel import Objective
-    from .assignment_kernel import AssignmentState, BestAssignment
-    from .start_order_kernel import Fleet
+    from .assignment_kernel import AssignmentState, BestAssignment, Fleet
 
 _CREDIT_SECONDS = 300
 """Seconds, of the makespan and of the dearest VM, that a lacking credit counts as."""
@@ -80,7 +79,7 @@ class Assignments:
 
     def schedule(self, tasks: IntArray, number: IntArray, slow: BoolArray) -> Schedule | None:
         """Make the plan of these tasks in this order; None if it ends too late."""
-        from .start_order_kernel import set_starts
+        from .assignment_kernel import set_starts
 
         instance, fleet = self.instance, self.fleet
         task_vm, task_core, start_s = (np.zeros(instance.n_tasks, dtype=np.int64) for _ in range(3))
@@ -129,7 +128,7 @@ def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
 def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArray) -> Assignments:
     """Make the state of queues; tasks that are ``slow`` run at the baseline on burstable VMs."""
     from .annealing_kernel import Objective
-    from .start_order_kernel import Fleet
+    from .assignment_kernel import Fleet
 
     closed = {number for number, machine in enumerate(instance.machines) if not machine.open}
     queues = [queue for queue in queues if queue.machine not in closed]

@@ -370,7 +370,7 @@ def _work_out(context: Any) -> int:
 
 @cache
 def loop() -> Any:
-    """Return the compiled loop of the rules; made when it is first asked for, since most of a second goes by in that."""
+    """Return the compiled loop of the rules; made when it is first asked for, as what compiles it loads slowly."""
     from ...core.compiled_rows import compiled_rules, rows_from
 
     return compiled_rules(_work_out, "work_out_rescues", IN_ARRAYS | {_rows_in: rows_from(Rows)}, {})

@@ -835,7 +835,7 @@ def count_saved(r: Rows, until: int) -> None:
             r.saved[r.type_number[vm.type_index]] += saved + (until < vm.booted) * vm.opening
 
 
-# ---------------------------------------------------------------------------- sorting, and heaps: in lists, and in arrays
+# ---------------------------------------------------------------------------- what lists do otherwise than arrays
 
 
 def sort_lost(r: Rows) -> None:

@@ -21,12 +21,12 @@ from spotbag.experiments.bags.classical import identical_machines
 from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing import SearchOptions
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Rescue, Snapshot, anneal
+from spotbag.heuristics.bags.assignment_kernel import Fleet, set_starts
 from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.local_search_kernel import Vms, set_ends
 from spotbag.heuristics.bags.lpt import LongestFirst, LptOptions, lpt
 from spotbag.heuristics.bags.search import _late_share, _roomy_start, search
-from spotbag.heuristics.bags.start_order_kernel import Fleet, set_starts
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
