@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from spotbag.heuristics.bags.burst_allocation import burst_allocation
-from spotbag.heuristics.bags.iterated_local_search import IlsOptions, VmDestination
+from spotbag.heuristics.bags.iterated_local_search import IlsOptions, VmDestination, burst_allocation
 from spotbag.instances.entries import Burstable
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance

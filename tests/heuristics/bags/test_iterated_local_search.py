@@ -9,9 +9,13 @@ import pytest
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal, SpotbagError
-from spotbag.heuristics.bags.burst_allocation import burst_allocation
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.heuristics.bags.iterated_local_search import IlsOptions, LocalSearch, iterated_local_search
+from spotbag.heuristics.bags.iterated_local_search import (
+    IlsOptions,
+    LocalSearch,
+    burst_allocation,
+    iterated_local_search,
+)
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
