@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spotbag.bounds.bags.configuration_bound import configuration_bound
-from spotbag.heuristics.bags.core_pattern_starts import MAKESPANS, core_pattern_starts
+from spotbag.heuristics.bags.assignment_search import MAKESPANS, core_pattern_starts
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.entries import NEVER
