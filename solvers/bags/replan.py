@@ -31,9 +31,8 @@ from ...core.limits import (
 from ...core.processes import interruptible
 from ...core.quantities import FloatArray, closes_gap
 from ...core.wording import first_names
-from ...heuristics.bags.few_tasks import AllPlans, best_of_all
 from ...heuristics.bags.listed_plans import full_speed_plan
-from ...heuristics.bags.quick_search import held_plan, quick_plan
+from ...heuristics.bags.quick_search import AllPlans, best_of_all, held_plan, quick_plan
 from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.task_classes import offers_of_vms

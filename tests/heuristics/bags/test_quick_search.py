@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
-from spotbag.heuristics.bags.few_tasks import best_of_all
+from spotbag.heuristics.bags.quick_search import best_of_all
 from spotbag.instances.instance import Instance
 from spotbag.models.bags.task_classes import memory_is_free, offers_of_vms
 from spotbag.schedules.state import State
