@@ -18,7 +18,7 @@ import numpy as np
 
 from ...audits.bags.plan import check
 from ...bounds.bags.divisible_bound import divisible_bound, worst_objective
-from ...bounds.bags.makespan_window import makespan_window
+from ...bounds.bags.divisible_programme import makespan_window
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, seconds_left, within
 from ...core.quantities import NEARLY, OPTIMALITY_TOLERANCE, FloatArray, IntArray

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from ...bounds.bags.divisible_bound import divisible_bound
-from ...bounds.bags.makespan_window import makespan_window
+from ...bounds.bags.divisible_programme import makespan_window
 from ...core.errors import SpotbagError
 from ...core.quantities import NEARLY
 from ...heuristics.bags.greedy import greedy

@@ -6,7 +6,7 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ...bounds.bags.makespan_window import makespan_window
+from ...bounds.bags.divisible_programme import makespan_window
 from ...core.limits import LimitReached, checkpoint, out_of_time, share_of_time, within
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import MakespanWindow

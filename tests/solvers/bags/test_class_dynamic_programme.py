@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spotbag.audits.bags.plan import check
-from spotbag.bounds.bags.makespan_window import makespan_window
+from spotbag.bounds.bags.divisible_programme import makespan_window
 from spotbag.core.errors import ModelRefusal
 from spotbag.core.limits import within
 from spotbag.heuristics.bags.d_spot import with_d_spot

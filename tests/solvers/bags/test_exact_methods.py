@@ -17,7 +17,7 @@ from ortools.sat.python import cp_model
 
 from spotbag.audits.bags.plan import check
 from spotbag.bounds.bags.divisible_bound import divisible_bound
-from spotbag.bounds.bags.makespan_window import makespan_window
+from spotbag.bounds.bags.divisible_programme import makespan_window
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.core.limits import LimitReached, within
 from spotbag.core.quantities import IntArray

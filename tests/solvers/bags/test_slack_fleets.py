@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from spotbag.audits.bags.plan import check
-from spotbag.bounds.bags.makespan_window import makespan_window
+from spotbag.bounds.bags.divisible_programme import makespan_window
 from spotbag.core.errors import ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.instance import Instance
