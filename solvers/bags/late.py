@@ -10,8 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...audits.bags.plan import check
-from ...bounds.bags.infeasibility import WAY_OUT, why_late, with_more_vms
-from ...bounds.bags.late_bound import late_weight_bound
+from ...bounds.bags.infeasibility import WAY_OUT, late_weight_bound, why_late, with_more_vms
 from ...core.errors import ModelRefusal, SpotbagError
 from ...core.limits import LimitReached, checkpoint, clock_s, overtime, seconds_left, stopped, within
 from ...core.quantities import closes_gap

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import spotbag
-from spotbag.bounds.bags.late_bound import late_weight_bound
+from spotbag.bounds.bags.infeasibility import late_weight_bound
 from spotbag.charts.bags.bag_chart import LATE
 from spotbag.charts.bags.plan import plan_chart
 from spotbag.core.errors import InputError
