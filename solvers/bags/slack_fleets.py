@@ -1,6 +1,6 @@
 """Cheapest fleets by their slack: for some classes of identical tasks, where the cost alone counts.
 
-The prices of `core_prices` leave little to the slack of a plan, what its VMs cost above the prices of their tasks. A VM
+The prices of `CorePrices` leave little to the slack of a plan, what its VMs cost above the prices of their tasks. A VM
 of offer j that ends at z and runs a has slack p_j z + c_j nu_j - pi a >= 0: what its cores wait for the last of them,
 and what its tasks cost there above their prices. A plan costs the bound of the prices and the slack of its VMs; those
 not rented have c_j nu_j each. So a plan within a slack s of the bound has no VM, and no set of VMs, of more, and
@@ -29,7 +29,7 @@ from functools import partial
 
 import numpy as np
 
-from ...bounds.bags.core_prices import OfferCores, best_core_prices
+from ...bounds.bags.pattern_master import OfferCores, best_core_prices
 from ...core.errors import ModelRefusal
 from ...core.limits import ITERATIONS, LimitReached, checkpoint
 from ...core.processes import run_compiled
