@@ -16,7 +16,7 @@ from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline, objective_weights
-from .lanes import MOMENTS
+from .first_plans import MOMENTS
 from .lpt import LongestFirst
 
 

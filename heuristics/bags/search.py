@@ -28,8 +28,7 @@ from .core_loads import (
     priced_start,
     start_from_schedule,
 )
-from .lanes import first_plan, lanes_plan
-from .least_rent import FILLED, least_rent_start
+from .first_plans import FILLED, first_plan, lanes_plan, least_rent_start
 
 _PLAIN_TASKS, PLAIN_MOVES = 25, 10_000
 """Most tasks for which these moves by plain Python are enough: compiling takes seconds."""

@@ -128,7 +128,7 @@ def _earliest_start(question: Instance, initial: Schedule | None, budget_usd: fl
 
 
 def _earliest_in_lanes(question: Instance, budget_usd: float, proven_s: int, limit_s: float | None) -> Schedule | None:
-    from ...heuristics.bags.lanes import earliest_plan  # here, since few ask for it
+    from ...heuristics.bags.first_plans import earliest_plan  # here, since few ask for it
 
     with within(limit_s):
         last_s = question.deadline_s
@@ -148,7 +148,7 @@ def simple_plan(instance: Instance, proven_s: int, limit_s: float | None) -> Sch
     limit_s : float or None
         Seconds to look for an earlier end.
     """
-    from ...heuristics.bags.lanes import lanes_plan  # here, as above
+    from ...heuristics.bags.first_plans import lanes_plan  # here, as above
 
     budget = instance.objective.budget_usd
     if budget is None:

@@ -84,7 +84,7 @@ def simple_plan(instance: Instance, run: Run) -> Schedule | None:
 
     They know neither machines nor dates: with these, the tasks are placed one after the other.
     """
-    from ...heuristics.bags.lanes import first_plan  # here, so that no method loads another one for nothing
+    from ...heuristics.bags.first_plans import first_plan  # here, so that no method loads another one for nothing
     from ...heuristics.bags.listed_plans import listed_plan
     from ...heuristics.bags.lpt import LptOptions, lpt
 

@@ -21,7 +21,7 @@ from ...core.limits import LimitReached, checkpoint, clock_s, out_of_time, own_w
 from ...core.processes import run_in_threads
 from ...heuristics.bags.annealing import SearchOptions
 from ...heuristics.bags.core_loads import MANY_TASKS
-from ...heuristics.bags.lanes import first_plan
+from ...heuristics.bags.first_plans import first_plan
 from ...heuristics.bags.search import PLAIN_MOVES, begins_with_a_plan, bursting_pays, search
 from ...instances.instance import Instance
 from ...models.bags.task_classes import (

@@ -25,7 +25,7 @@ from ...core.limits import LimitReached, Stopwatch, out_of_time, overtime, secon
 from ...core.quantities import at_most, closes_gap
 from ...heuristics.bags.core_loads import LITTLE_TO_GAIN
 from ...heuristics.bags.d_spot import spot_offers, with_d_spot
-from ...heuristics.bags.lanes import lanes_plan
+from ...heuristics.bags.first_plans import lanes_plan
 from ...heuristics.bags.rescue import certify
 from ...instances.entries import FULL_SPEED, NEVER, SURVIVAL_LEVELS, Checkpoints, SurvivalLevel
 from ...instances.instance import Instance

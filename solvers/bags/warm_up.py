@@ -13,7 +13,7 @@ from ...core.limits import Stopwatch, stopped
 from ...core.processes import interruptible
 from ...heuristics.bags.core_loads import LARGE_TASKS
 from ...heuristics.bags.d_spot import with_d_spot
-from ...heuristics.bags.least_rent import compile_filling
+from ...heuristics.bags.first_plans import compile_filling
 from ...heuristics.bags.rescue_questions import compile_rescues
 from ...instances.entries import Goal, SurvivalOption
 from ...instances.instance import Instance

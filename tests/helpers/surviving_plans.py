@@ -20,7 +20,7 @@ from spotbag.audits.bags.plan import check
 from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.heuristics.bags.lanes import lanes_plan
+from spotbag.heuristics.bags.first_plans import lanes_plan
 from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances.entries import BASELINE, FULL_SPEED, NEVER, SurvivalLevel
 from spotbag.instances.instance import Instance

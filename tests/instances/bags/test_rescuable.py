@@ -16,7 +16,7 @@ from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Snapshot, anneal
 from spotbag.heuristics.bags.core_loads import priced_start
 from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.heuristics.bags.lanes import lanes_plan
+from spotbag.heuristics.bags.first_plans import lanes_plan
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance

@@ -11,8 +11,8 @@ import pytest
 from spotbag.core.errors import InputError
 from spotbag.core.limits import ITERATIONS, count_work, seconds_left
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
+from spotbag.heuristics.bags.first_plans import earliest_plan
 from spotbag.heuristics.bags.greedy import greedy
-from spotbag.heuristics.bags.lanes import earliest_plan
 from spotbag.heuristics.bags.search import search
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
