@@ -22,7 +22,8 @@ from ...instances.entries import NEVER
 from ...instances.instance import Instance
 from ...schedules.method import Run, TracePoint
 from ...schedules.schedule import Schedule
-from .core_loads import LARGE_TASKS, MANY_TASKS, CoreLoads, close_vms
+from .core_loads import LARGE_TASKS, MANY_TASKS, CoreLoads
+from .fewer_vms import close_vms
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cooling

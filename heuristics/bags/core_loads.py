@@ -14,7 +14,7 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.limits import checkpoint
-from ...core.quantities import NOISE, FloatArray, IntArray, at_most
+from ...core.quantities import FloatArray, IntArray, at_most
 from ...instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...instances.instance import Instance
 from ...models.bags.task_classes import usable_offers
@@ -149,7 +149,7 @@ class CoreLoads:
         """Set the end of each VM, and by how much tasks are late, from the tasks and loads of the cores."""
         self._set_vm_ends()
         if len(self.cores.latest):
-            core, tasks = self._placed()
+            core, tasks = self.placed()
             latest = self.cores.latest[self.cores.offer[core], tasks]
             by_latest = np.lexsort((latest, core))  # see `annealing_kernel.lateness`
             seconds = self.cores.durations[self.cores.offer[core], tasks[by_latest]]
@@ -160,7 +160,7 @@ class CoreLoads:
             np.maximum.at(self.late, core, end - latest[by_latest])
         rescue = self.cores.rescue
         if len(rescue.again_s):
-            core, tasks = self._placed()
+            core, tasks = self.placed()
             column = self.cores.offer[core]
             again_s, whole_s = rescue.again_s[column, tasks], rescue.whole_s[column, tasks]
             for one, (members, from_s) in enumerate(zip(rescue.members, rescue.from_s, strict=True)):
@@ -192,7 +192,7 @@ class CoreLoads:
         """Take another state of the same VMs."""
         self.core_tasks = core_tasks.copy()
         self.core_count = core_count.copy()
-        core, tasks = self._placed()
+        core, tasks = self.placed()
         self.load[:] = self.core_start
         np.add.at(self.load, core, self.cores.durations[self.cores.offer[core], tasks])
         self.set_ends()
@@ -210,7 +210,7 @@ class CoreLoads:
         Where tasks have latest ends of their own, what has to end first is first.
         """
         instance, n_machines = self.instance, len(self.instance.machines)
-        core, tasks = self._placed()
+        core, tasks = self.placed()
         seconds = self.cores.durations[self.cores.offer[core], tasks]
         first = self.cores.latest[self.cores.offer[core], tasks] if len(self.cores.latest) else -seconds
         order = np.lexsort((tasks, first, core))
@@ -224,7 +224,7 @@ class CoreLoads:
         slow = (instance.offer_is_burstable & np.isinf(full_speed(instance)[:, 0]))[offers][number]
         return plan_of_places(instance, tasks, number, core - self.cores.first_of_vm[vm], start_s, offers, slow)
 
-    def _placed(self) -> tuple[IntArray, IntArray]:
+    def placed(self) -> tuple[IntArray, IntArray]:
         """Core of each task and the task, core by core."""
         core = np.repeat(np.arange(len(self.core_count)), self.core_count)
         first = np.cumsum(self.core_count) - self.core_count
@@ -362,48 +362,6 @@ def place_lost(state: CoreLoads, cores: IntArray) -> float:
         cores[lost] = chosen
     state.vm_end = vm_end
     return state.value()
-
-
-def close_vms(state: CoreLoads, *, ties: bool = False) -> bool:
-    """Close VMs one by one where that makes the state better, and say whether it is.
-
-    Their tasks go where it adds least. The annealing, which moves task by task, does not see what is gained by the last
-    of them. With ``ties``, a state of fewer rented VMs is better if it is as good.
-
-    Raises
-    ------
-    LimitReached
-        If the time is over: the state is what it was.
-    """
-    before, best = (state.core_tasks.copy(), state.core_count.copy()), state.value()
-    core, tasks = state._placed()
-    of_task = np.zeros(state.instance.n_tasks, dtype=np.int64)
-    of_task[tasks] = core
-    open_tasks = state.instance.open_tasks
-    cores, closed, better = of_task[open_tasks], False, False
-    objective, nothing_s = state.objective, np.maximum.reduceat(state.core_start, state.cores.first_of_vm[:-1])
-    most, left_s = at_most(best), objective.vm_limit.copy()
-    try:
-        for vm in np.argsort(state.vm_end, kind="stable").tolist():
-            checkpoint()
-            mine = state.cores.vm[cores] == vm
-            if not mine.any() or (ties and state.vm_machine[vm] >= 0):
-                continue
-            left_s[vm] = nothing_s[vm]  # nor does it take its tasks back
-            state.objective, fewer = objective._replace(vm_limit=left_s), np.where(mine, -1, cores)
-            value = place_lost(state, fewer)
-            state.objective = objective
-            as_good = value <= (most if ties else best - NOISE)
-            if as_good and fill(state, open_tasks, fewer) and state.feasible():
-                cores, best, closed = fewer, min(value, best), True
-            else:
-                left_s[vm] = objective.vm_limit[vm]
-        better = closed and fill(state, open_tasks, cores) and state.value() <= most
-    finally:
-        state.objective = objective
-        if not better:
-            state.restore(*before)
-    return better
 
 
 def _loads(state: CoreLoads, tasks: IntArray, cores: IntArray) -> IntArray:

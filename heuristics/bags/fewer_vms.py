@@ -1,4 +1,7 @@
-"""Fewer VMs for a plan of the same cost and end: of two such plans, that with fewer VMs has less to be interrupted."""
+"""Closing VMs: where that makes a state of the search better, and where a plan costs no more and ends no later.
+
+Of two plans of the same cost and end, that with fewer VMs has less to be interrupted.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...core.limits import LimitReached
-from ...core.quantities import EXCESS, BoolArray, at_most
+from ...core.limits import LimitReached, checkpoint
+from ...core.quantities import EXCESS, NOISE, BoolArray, at_most
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.method import kept
 from ...schedules.schedule import Schedule, busy_before
-from .core_loads import LARGE_TASKS, close_vms, start_from_schedule
+from .core_loads import LARGE_TASKS, CoreLoads, fill, place_lost, start_from_schedule
 
 
 def with_fewer_vms(plan: Schedule) -> Schedule:
@@ -158,3 +161,45 @@ class _Closing:
         return replace(
             plan, vm_offer=vms[0], task_vm=vms[1], task_start_s=start_s, vm_ids=(), vm_machine=plan.vm_machine[used]
         )
+
+
+def close_vms(state: CoreLoads, *, ties: bool = False) -> bool:
+    """Close VMs one by one where that makes the state better, and say whether it is.
+
+    Their tasks go where it adds least. The annealing, which moves task by task, does not see what is gained by the last
+    of them. With ``ties``, a state of fewer rented VMs is better if it is as good.
+
+    Raises
+    ------
+    LimitReached
+        If the time is over: the state is what it was.
+    """
+    before, best = (state.core_tasks.copy(), state.core_count.copy()), state.value()
+    core, tasks = state.placed()
+    of_task = np.zeros(state.instance.n_tasks, dtype=np.int64)
+    of_task[tasks] = core
+    open_tasks = state.instance.open_tasks
+    cores, closed, better = of_task[open_tasks], False, False
+    objective, nothing_s = state.objective, np.maximum.reduceat(state.core_start, state.cores.first_of_vm[:-1])
+    most, left_s = at_most(best), objective.vm_limit.copy()
+    try:
+        for vm in np.argsort(state.vm_end, kind="stable").tolist():
+            checkpoint()
+            mine = state.cores.vm[cores] == vm
+            if not mine.any() or (ties and state.vm_machine[vm] >= 0):
+                continue
+            left_s[vm] = nothing_s[vm]  # nor does it take its tasks back
+            state.objective, fewer = objective._replace(vm_limit=left_s), np.where(mine, -1, cores)
+            value = place_lost(state, fewer)
+            state.objective = objective
+            as_good = value <= (most if ties else best - NOISE)
+            if as_good and fill(state, open_tasks, fewer) and state.feasible():
+                cores, best, closed = fewer, min(value, best), True
+            else:
+                left_s[vm] = objective.vm_limit[vm]
+        better = closed and fill(state, open_tasks, cores) and state.value() <= most
+    finally:
+        state.objective = objective
+        if not better:
+            state.restore(*before)
+    return better
