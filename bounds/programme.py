@@ -291,12 +291,8 @@ def maximise_concave(
     (n_rows, size), theta = second.rows.shape, around
     if max_cuts == 1 and theta is not None:  # the value there is all that is asked
         return Maximum(_value_at(theta, tasks(theta)[0], second), theta, np.zeros(n_rows))
-    lower, upper = np.zeros(size), np.full(size, box)
-    if theta is None:
-        theta = np.zeros(size)
-    else:
-        reach = _NEAR * np.maximum(theta, _NEAR * float(theta.max(initial=0.0)))
-        lower, upper = np.maximum(theta - reach, 0.0), np.minimum(theta + reach, box)
+    lower, upper = _within_reach(theta, size, box)
+    theta = np.zeros(size) if theta is None else theta
     programme, columns = _without_tasks(second, limits, lower, upper)
     best = Maximum(-np.inf, np.zeros(size), np.zeros(0))
     weights = np.zeros(0)
@@ -317,6 +313,15 @@ def maximise_concave(
             break
         theta = np.clip(programme.values[:size], lower, upper)
     return Maximum(best.value, best.theta, weights)
+
+
+def _within_reach(around: FloatArray | None, size: int, box: float) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds of a search: the whole box, or what of it is near a point."""
+    if around is None:
+        return np.zeros(size), np.full(size, box)
+    # A multiplier that is 0 there may grow, too: it has some of the reach of the largest one.
+    reach = _NEAR * np.maximum(around, _NEAR * float(around.max(initial=0.0)))
+    return np.maximum(around - reach, 0.0), np.minimum(around + reach, box)
 
 
 def maximise_in_boxes(

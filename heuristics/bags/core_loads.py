@@ -505,24 +505,11 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
 
     offers = [instance.offers[index] for index in indices.tolist()]
     vcpus = np.array([offer.vcpus for offer in offers], dtype=np.int64)
-    rentable = rentable_vms(instance, indices)
-    retained = np.minimum(rentable, opened + spare_vms)
     durations = np.ascontiguousarray(core_seconds(instance, indices)[instance.task_group].T)
     cost_weight, time_weight = objective_weights(instance)
     prices = instance.offer_price_usd_per_s[indices] * cost_weight
-    for group in instance.group_limits:
-        weights = group.weights[indices]
-        members = np.flatnonzero(weights)
-        if (weights * retained)[members].sum() > group.most:
-            # Together they must keep the limit of the group: first those that save most time for their price.
-            work = vcpus[members] * durations.mean() / durations[members].mean(axis=1)
-            saved = time_weight * work / max(int((retained * vcpus).sum()), 1) - prices[members]
-            members = members[np.argsort(np.where(saved > 0, -saved, prices[members] / work), kind="stable")]
-            spare = retained[members] - opened[members]
-            left = group.most - int((weights * opened)[members].sum())
-            for k, more in zip(members.tolist(), spare.tolist(), strict=True):
-                retained[k] = opened[k] + min(more, max(left // weights[k], 0))
-                left -= weights[k] * (retained[k] - opened[k])
+    retained = np.minimum(rentable_vms(instance, indices), opened + spare_vms)
+    _spare_within_groups(instance, indices, opened, retained, durations)
     vm_column = np.repeat(np.arange(len(offers)), retained)
     vm_machine = np.full(len(vm_column), -1)
     zero_s = time_zero_s(instance)
@@ -567,6 +554,30 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
         taken=np.zeros(len(rescue.most_s), dtype=np.int64),
         vm_end=rents.ready_s - zero_s,
     )
+
+
+def _spare_within_groups(
+    instance: Instance, indices: IntArray, opened: IntArray, retained: IntArray, durations: IntArray
+) -> None:
+    """Take from the VMs of each offer that are retained spare ones, until each group keeps its limit.
+
+    Those are kept first that save most time for their price. VMs that are opened keep the limits by themselves.
+    """
+    cost_weight, time_weight = objective_weights(instance)
+    prices = instance.offer_price_usd_per_s[indices] * cost_weight
+    vcpus = np.array([instance.offers[index].vcpus for index in indices.tolist()], dtype=np.int64)
+    for group in instance.group_limits:
+        weights = group.weights[indices]
+        members = np.flatnonzero(weights)
+        if (weights * retained)[members].sum() > group.most:
+            work = vcpus[members] * durations.mean() / durations[members].mean(axis=1)
+            saved = time_weight * work / max(int((retained * vcpus).sum()), 1) - prices[members]
+            members = members[np.argsort(np.where(saved > 0, -saved, prices[members] / work), kind="stable")]
+            spare = retained[members] - opened[members]
+            left = group.most - int((weights * opened)[members].sum())
+            for k, more in zip(members.tolist(), spare.tolist(), strict=True):
+                retained[k] = opened[k] + min(more, max(left // weights[k], 0))
+                left -= weights[k] * (retained[k] - opened[k])
 
 
 def charged(

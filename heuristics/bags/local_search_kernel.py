@@ -48,6 +48,36 @@ def workspace(vms: Vms, most_tasks: int) -> Workspace:
 
 
 @compiled_part
+def _start_with_memory(work: Workspace, placed: int, room: int, start: int, duration: int) -> int:
+    """Return the earliest start from a moment on at which the memory suffices as long as a task runs.
+
+    ``room`` is what the others may hold beside it; more is held only from one of their starts on.
+    """
+    _, ends, starts, needs = work
+    while True:
+        # First moment in [start, start + duration) at which the memory does not suffice.
+        blocked_at = -1
+        for probe in range(-1, placed):
+            moment = start if probe < 0 else starts[probe]
+            if moment < start or moment >= start + duration or (blocked_at >= 0 and moment >= blocked_at):
+                continue
+            used = 0
+            for other in range(placed):
+                if starts[other] <= moment < ends[other]:
+                    used += needs[other]
+            if not fits(room - used):
+                blocked_at = moment
+        if blocked_at < 0:
+            return start
+        # The next moment at which something that runs then ends.
+        freed = -1
+        for other in range(placed):
+            if starts[other] <= blocked_at < ends[other] and (freed < 0 or ends[other] < freed):
+                freed = ends[other]
+        start = freed
+
+
+@compiled_part
 def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Workspace) -> int:
     """Return when a VM ends if tasks are appended to it in their order.
 
@@ -87,28 +117,7 @@ def list_schedule_end(vms: Vms, vm: int, tasks: IntArray, count: int, work: Work
                     ends[retained], starts[retained], needs[retained] = ends[other], starts[other], needs[other]
                     retained += 1
             placed = retained
-            room = size_kb - memory_kb[task]
-            while True:
-                # First moment in [start, start + duration) at which the memory does not suffice.
-                blocked_at = -1
-                for probe in range(-1, placed):
-                    moment = start if probe < 0 else starts[probe]
-                    if moment < start or moment >= start + duration or (blocked_at >= 0 and moment >= blocked_at):
-                        continue
-                    used = 0
-                    for other in range(placed):
-                        if starts[other] <= moment < ends[other]:
-                            used += needs[other]
-                    if not fits(room - used):
-                        blocked_at = moment
-                if blocked_at < 0:
-                    break
-                # The next moment at which something that runs then ends.
-                freed = -1
-                for other in range(placed):
-                    if starts[other] <= blocked_at < ends[other] and (freed < 0 or ends[other] < freed):
-                        freed = ends[other]
-                start = freed
+            start = _start_with_memory(work, placed, size_kb - memory_kb[task], start, duration)
             ends[placed], starts[placed], needs[placed] = start + duration, start, memory_kb[task]
             placed += 1
             # The core that has been idle for the shortest time.
