@@ -373,8 +373,9 @@ def anneal(
                 other = state % n_vms
                 if vm == other:
                     continue
-                colder = _DEAL_HEAT * temperature
-                state, changed, change = _deal(cores, objective, balance, plan, vm, other, colder, state, dealt)
+                random_state[0] = state
+                changed, change = _deal(cores, objective, balance, plan, vm, other, _DEAL_HEAT * temperature, dealt)
+                state = random_state[0]
                 if changed:
                     value += change
                     longest = last_vm(vm_end, 0)
@@ -590,9 +591,8 @@ def _deal(
     va: int,
     vb: int,
     temperature: float,
-    state: int,
     dealt: IntArray,
-) -> tuple[int, bool, float]:
+) -> tuple[bool, float]:
     """Deal the tasks of two VMs anew, if that is accepted: one of them gets what ends by a random moment there.
 
     A VM ends with its most loaded core: to end earlier, all of its cores must be relieved, and what a move of one
@@ -601,20 +601,16 @@ def _deal(
     Parameters
     ----------
     cores, objective, balance, plan
-        See `anneal`.
+        See `anneal`; the random numbers of the plan go on.
     va, vb : int
         The VMs; the first gets what ends by the moment.
     temperature : float
         By which what is worse is accepted.
-    state : int
-        State of the random numbers.
     dealt : array of int, shape (4, n)
         Room to work in, for all tasks and cores.
 
     Returns
     -------
-    state : int
-        State of the random numbers.
     changed : bool
         Whether the tasks have been dealt anew.
     change : float
@@ -623,7 +619,7 @@ def _deal(
     durations, core_offer, _, vm_first, _, _, _, _ = cores
     vm_price, vm_free, vm_limit = objective.vm_price, objective.vm_free, objective.vm_limit
     time_weight, penalty = objective.time_weight, objective.penalty
-    core_tasks, core_count, load, _, _, vm_end, _ = plan
+    core_tasks, core_count, load, _, _, vm_end, random_state = plan
     capacity = core_tasks.shape[1]
     first_a, last_a, first_b, last_b = vm_first[va], vm_first[va + 1], vm_first[vb], vm_first[vb + 1]
     cores_a, n_cores = last_a - first_a, last_a - first_a + last_b - first_b
@@ -648,12 +644,12 @@ def _deal(
             tasks[at] = task
             n += 1
     if n < 2:
-        return state, False, 0.0
+        return False, 0.0
     others = end_of_others(vm_end, va, vb)
     old_end = max(others, vm_end[va], vm_end[vb])
-    state = (state * 48271) % 2147483647
+    random_state[0] = (random_state[0] * 48271) % 2147483647
     # A moment up to the present end: what the first VM would end after goes to the second.
-    until = state % (old_end + 1)
+    until = random_state[0] % (old_end + 1)
     # Each task goes to the least loaded core of the first VM, or else of the second; without a place, nothing changes.
     for index in range(n):
         task = tasks[index]
@@ -669,7 +665,7 @@ def _deal(
                 if counts[c] < capacity and (place < 0 or loads[c] < loads[place]):
                     place = c
         if place < 0:
-            return state, False, 0.0
+            return False, 0.0
         loads[place] += durations[ka if place < cores_a else kb, task]
         counts[place] += 1
         core_of[index] = place
@@ -692,10 +688,10 @@ def _deal(
     change += penalty * (max(0, end_b - vm_limit[vb]) - max(0, vm_end[vb] - vm_limit[vb]))
     gain = change + balance * (after - before)
     if gain > 0.0:
-        state = (state * 48271) % 2147483647
+        random_state[0] = (random_state[0] * 48271) % 2147483647
         # Far above the temperature, no random number need be compared with a power.
-        if gain > 40.0 * temperature or state / 2147483647.0 >= np.exp(-gain / temperature):
-            return state, False, 0.0
+        if gain > 40.0 * temperature or random_state[0] / 2147483647.0 >= np.exp(-gain / temperature):
+            return False, 0.0
     # Only now does the state change: the loads, and the tasks of each core, written anew.
     for c in range(n_cores):
         core = first_a + c if c < cores_a else first_b + c - cores_a
@@ -707,4 +703,4 @@ def _deal(
         core_tasks[core, core_count[core]] = tasks[index]
         core_count[core] += 1
     vm_end[va], vm_end[vb] = end_a, end_b
-    return state, True, change
+    return True, change

@@ -250,16 +250,16 @@ def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
         np.full(int(2 * size.sum()), MAX_SECONDS),
         np.cumsum(2 * size) - 2 * size,
         size,
+        np.zeros(len(lanes.offers), dtype=np.int64),
     )
     rescue = rescue_of(instance, indices, np.arange(len(instance.tasks)))
     by_price = np.argsort(lanes.price, axis=1, kind="stable")
-    opened = np.zeros(len(lanes.offers), dtype=np.int64)
     way, lane = np.full((2, len(groups)), -1)
     place = place_early if len(groups) >= MANY_TASKS else getattr(place_early, "py_func", place_early)
-    if not place(groups[order], by_price, lanes.seconds, latest, room, rescue, opened, way, lane):
+    if not place(groups[order], by_price, lanes.seconds, latest, room, rescue, way, lane):
         return None
     seconds = lanes.seconds[groups[order], way]
-    first_vm = np.cumsum(opened) - opened
+    first_vm = np.cumsum(room.opened) - room.opened
     vm, core = first_vm[way] + lane // lanes.n_lanes[way], lane % lanes.n_lanes[way]
     by_lane = np.lexsort((np.arange(len(order)), core, vm))
     before = np.cumsum(seconds[by_lane]) - seconds[by_lane]
@@ -267,7 +267,7 @@ def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
     start = before - np.repeat(before[begins], np.diff(np.append(begins, len(order))))
     task_vm, task_core, task_start = (np.empty(len(order), dtype=np.int64) for _ in range(3))
     tasks = order[by_lane]
-    vm_offer = np.repeat(indices, opened)
+    vm_offer = np.repeat(indices, room.opened)
     task_vm[tasks], task_core[tasks] = vm[by_lane], core[by_lane]
     task_start[tasks] = start + instance.ready_s[vm_offer[vm[by_lane]]]
     baseline = instance.offer_is_burstable[vm_offer][task_vm]

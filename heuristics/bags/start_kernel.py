@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...core.compiled import compiled
+from ...core.compiled import compiled, shared_part
 from ...core.quantities import FloatArray, IntArray
 from .annealing_kernel import rent
 
@@ -35,6 +35,8 @@ class Room(NamedTuple):
     tree, tree_first, tree_size : array of int
         Loads of the lanes of each way, `MAX_SECONDS` of those that are not there: from where its tree begins, and how
         many leaves it has, a power of two. Node 1 is the root; the children of node k are 2 k and 2 k + 1.
+    opened : array of int, shape (n_ways,)
+        How many VMs are used in each way.
     """
 
     lanes: IntArray
@@ -45,6 +47,7 @@ class Room(NamedTuple):
     tree: IntArray
     tree_first: IntArray
     tree_size: IntArray
+    opened: IntArray
 
 
 @compiled
@@ -119,6 +122,53 @@ def least_loaded_core(
         chosen[position] = core
 
 
+@shared_part
+def _longest(
+    seconds: IntArray | Sequence[int], before: list[int], chosen: IntArray | list[int], most: int, end: int
+) -> int:
+    """Return the longest task of at most some seconds that is left, of the first ones; -1 if there is none."""
+    low, high = 0, end
+    while low < high:
+        middle = (low + high) // 2
+        if seconds[middle] <= most:
+            low = middle + 1
+        else:
+            high = middle
+    found = low - 1
+    while found >= 0 and chosen[found] >= 0:
+        found = before[found]
+    task = low - 1  # whoever asks next jumps at once
+    while task >= 0 and chosen[task] >= 0:
+        following = before[task]
+        before[task] = found
+        task = following
+    return found
+
+
+@shared_part
+def _best_last(
+    seconds: IntArray | Sequence[int], before: list[int], chosen: IntArray | list[int], first: int, left: int
+) -> tuple[int, int, int]:
+    """Return one, two or three tasks that together leave least of some seconds; -1 for those that are none."""
+    taken = (first, -1, -1)
+    rest = left - seconds[first]
+    one = first
+    for _ in range(_TRIED):
+        if one < 0 or rest == 0:
+            break
+        two_left = left - seconds[one]
+        two = _longest(seconds, before, chosen, two_left, one)
+        if two >= 0:
+            three_left = two_left - seconds[two]
+            if three_left < rest:
+                rest, taken = three_left, (one, two, -1)
+            three = _longest(seconds, before, chosen, three_left, two)
+            if three >= 0 and three_left - seconds[three] < rest:
+                rest, taken = three_left - seconds[three], (one, two, three)
+        one = _longest(seconds, before, chosen, left, one)
+    return taken
+
+
 @compiled
 def filled_cores(
     seconds: IntArray | Sequence[int], free_s: IntArray | Sequence[int], chosen: IntArray | list[int]
@@ -139,26 +189,6 @@ def filled_cores(
     """
     n_tasks = len(seconds)
     before = [task - 1 for task in range(n_tasks)]  # of a task that is placed: none is left between
-
-    def longest(most: int, end: int) -> int:  # inside, so that plain Python calls it as well
-        """Return the longest task of at most some seconds that is left, of the first ones; -1 if there is none."""
-        low, high = 0, end
-        while low < high:
-            middle = (low + high) // 2
-            if seconds[middle] <= most:
-                low = middle + 1
-            else:
-                high = middle
-        found = low - 1
-        while found >= 0 and chosen[found] >= 0:
-            found = before[found]
-        task = low - 1  # whoever asks next jumps at once
-        while task >= 0 and chosen[task] >= 0:
-            following = before[task]
-            before[task] = found
-            task = following
-        return found
-
     shortest = 0
     for core in range(len(free_s)):
         left = free_s[core]
@@ -168,25 +198,11 @@ def filled_cores(
             if shortest == n_tasks or seconds[shortest] > left:
                 break
             # Of the tasks that are left, the longest that fits comes first on each core.
-            first = longest(left, n_tasks)
+            first = _longest(seconds, before, chosen, left, n_tasks)
             taken = (first, -1, -1)
-            rest = left - seconds[first]
             # Too little is left for any task: pairs and triples may fill the core to its last second.
-            if 0 < rest < seconds[shortest]:
-                one = first
-                for _ in range(_TRIED):
-                    if one < 0 or rest == 0:
-                        break
-                    two_left = left - seconds[one]
-                    two = longest(two_left, one)
-                    if two >= 0:
-                        three_left = two_left - seconds[two]
-                        if three_left < rest:
-                            rest, taken = three_left, (one, two, -1)
-                        three = longest(three_left, two)
-                        if three >= 0 and three_left - seconds[three] < rest:
-                            rest, taken = three_left - seconds[three], (one, two, three)
-                    one = longest(left, one)
+            if 0 < left - seconds[first] < seconds[shortest]:
+                taken = _best_last(seconds, before, chosen, first, left)
             for task in taken:
                 if task >= 0:
                     chosen[task] = core
@@ -238,6 +254,57 @@ def place_where_cheapest(
         chosen[position] = best
 
 
+@shared_part
+def _can_be_done_again(rescue: Rescue, taken: IntArray, k: int, group: int) -> bool:
+    """True if what may be lost at once with a task fits what can be done again on demand."""
+    for one in range(len(taken)):
+        counts = rescue.members[one, k] and rescue.whole_s[k, group] >= rescue.from_s[one]
+        if counts and taken[one] + rescue.again_s[k, group] > rescue.most_s[one]:
+            return False
+    return True
+
+
+@shared_part
+def _rent_another(room: Room, of_offer: IntArray, of_group: IntArray, k: int) -> bool:
+    """Rent another VM to be used in a way, as far as the limits of its offer and of its groups go."""
+    offer = room.offer[k]
+    if of_offer[offer] == room.vms[offer]:
+        return False
+    for one in range(len(of_group)):
+        if room.weights[one, k] and of_group[one] + room.weights[one, k] > room.most[one]:
+            return False
+    of_offer[offer] += 1
+    for one in range(len(of_group)):
+        of_group[one] += room.weights[one, k]
+    for lane in range(room.opened[k] * room.lanes[k], (room.opened[k] + 1) * room.lanes[k]):
+        _set_load(room, k, lane, 0)
+    room.opened[k] += 1
+    return True
+
+
+@shared_part
+def _first_lane(room: Room, k: int, most: int) -> int:
+    """Return the first lane of a way with a load of so much at most; -1 if there is none."""
+    first, size = room.tree_first[k], room.tree_size[k]
+    if room.tree[first + 1] > most:  # each inner node of the tree has the least load below it
+        return -1
+    node = 1
+    while node < size:
+        node = 2 * node if room.tree[first + 2 * node] <= most else 2 * node + 1
+    return node - size
+
+
+@shared_part
+def _set_load(room: Room, k: int, lane: int, load: int) -> None:
+    """Set the load of a lane, and the least load of all nodes above it."""
+    first, node = room.tree_first[k], room.tree_size[k] + lane
+    room.tree[first + node] = load
+    node //= 2
+    while node > 0:
+        room.tree[first + node] = min(room.tree[first + 2 * node], room.tree[first + 2 * node + 1])
+        node //= 2
+
+
 @compiled
 def place_early(
     order: IntArray,
@@ -246,7 +313,6 @@ def place_early(
     latest: IntArray,
     room: Room,
     rescue: Rescue,
-    opened: IntArray,
     way: IntArray,
     lane: IntArray,
 ) -> bool:
@@ -261,65 +327,30 @@ def place_early(
     by_price, seconds, latest : array of int, shape (n_groups, n_ways)
         The ways to use VMs, cheapest first; duration of a task, `NEVER` where it cannot run, and its latest end.
     room : Room
-        What may be rented.
+        What may be rented; receives what is.
     rescue : Rescue
         On-demand time for rescues, and what tasks take of it; of groups, in each way.
-    opened : array of int, shape (n_ways,)
-        Receives the number of VMs that are used in each way.
     way, lane : array of int, shape (n_tasks,)
         Receive the way of each task, and its lane among those of the way.
     """
-    n_ways = len(room.lanes)
     taken = np.zeros(len(rescue.most_s), dtype=np.int64)
     of_group = np.zeros(len(room.most), dtype=np.int64)
     of_offer = np.zeros(len(room.vms), dtype=np.int64)
     for task in range(len(order)):
         group = order[task]
         way[task] = -1
-        for rank in range(n_ways):
+        for rank in range(len(room.lanes)):
             k = by_price[group, rank]
             most = latest[group, k] - seconds[group, k]
-            if most < 0:
+            if most < 0 or not _can_be_done_again(rescue, taken, k, group):
                 continue
-            # What may be lost at once with the task must fit what can be done again on demand.
-            enough = True
-            for one in range(len(taken)):
-                counts = rescue.members[one, k] and rescue.whole_s[k, group] >= rescue.from_s[one]
-                enough = enough and (not counts or taken[one] + rescue.again_s[k, group] <= rescue.most_s[one])
-            if not enough:
-                continue
-            # The first lane with a load of so much at most: each inner node of the tree has the least load below it.
-            first, size = room.tree_first[k], room.tree_size[k]
-            offer = room.offer[k]
-            load = 0
-            if room.tree[first + 1] > most:
-                # No lane is early enough: a new VM, as far as the limits of its offer and of its groups go.
-                full = of_offer[offer] == room.vms[offer]
-                for one in range(len(of_group)):
-                    full = full or (room.weights[one, k] and of_group[one] + room.weights[one, k] > room.most[one])
-                if full:
+            chosen = _first_lane(room, k, most)
+            if chosen < 0:  # no lane is early enough
+                chosen = room.opened[k] * room.lanes[k]
+                if not _rent_another(room, of_offer, of_group, k):
                     continue
-                chosen = opened[k] * room.lanes[k]
-                end = chosen + room.lanes[k]
-                opened[k] += 1
-                of_offer[offer] += 1
-                for one in range(len(of_group)):
-                    of_group[one] += room.weights[one, k]
-            else:
-                node = 1
-                while node < size:
-                    node = 2 * node if room.tree[first + 2 * node] <= most else 2 * node + 1
-                chosen = node - size
-                end = chosen + 1
-                load = room.tree[first + node]
-            # It is the first of the lanes that change.
-            for changed in range(chosen, end):
-                node = size + changed
-                room.tree[first + node] = load + seconds[group, k] if changed == chosen else 0
-                node //= 2
-                while node > 0:
-                    room.tree[first + node] = min(room.tree[first + 2 * node], room.tree[first + 2 * node + 1])
-                    node //= 2
+            load = room.tree[room.tree_first[k] + room.tree_size[k] + chosen]
+            _set_load(room, k, chosen, load + seconds[group, k])
             way[task], lane[task] = k, chosen
             for one in range(len(taken)):
                 if rescue.members[one, k] and rescue.whole_s[k, group] >= rescue.from_s[one]:
