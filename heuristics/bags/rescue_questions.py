@@ -100,77 +100,126 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
     """Return a plan as arrays."""
     instance = schedule.instance
     on_demand = [offer for offer in instance.offers if offer.market == "on-demand" and not offer.burstable]
-    regular = [offer for offer in on_demand if offer.listed_as is None]
+    regular = _cheapest_first(instance, [offer for offer in on_demand if offer.listed_as is None])
+    rental_of = {offer.index: number for number, offer in enumerate(regular)}
+    rental_of |= {offer.index: rental_of[offer.listed_as] for offer in on_demand if offer.listed_as is not None}
+    strongest = np.argsort([-offer.vcpus for offer in regular], kind="stable")
+    rented = [offer.index for offer in regular]
+    is_spot = instance.offer_is_spot[schedule.vm_offer]
+    spot_task = np.flatnonzero(is_spot[schedule.task_vm])
+    own_vm = ints(vm for vm, index in enumerate(schedule.vm_offer.tolist()) if index in rental_of)
+    own_vms, core_end = _own_vms(schedule, own_vm, rental_of)
+    # A limit that no VM on demand counts in says nothing about a rescue.
+    limits = [
+        (weights, most)
+        for weights, most in limits_of(instance.limits, instance.offers)
+        if (weights * ~instance.offer_is_spot).any()
+    ]
+    of_groups = np.array([weights for weights, _ in limits], dtype=np.int64).reshape(-1, len(instance.offers))
+    bag = Bag(
+        rentals=_rentals(instance, regular),
+        orders=np.array([np.arange(len(regular)), strongest]),
+        seconds=np.ascontiguousarray(instance.offer_runtime_s[:, rented].T),
+        need_kb=np.array(instance.memory_kb),
+        tasks=_spot_tasks(schedule, spot_task),
+        spot_vms=_spot_vms(schedule, np.flatnonzero(is_spot)),
+        own_vms=own_vms,
+        core_end=core_end,
+        counted_end=schedule.vm_end_s[~is_spot],
+        counted_weights=of_groups[:, schedule.vm_offer[~is_spot]],
+        group_weights=of_groups[:, rented],
+        group_most=ints(int(most) for _, most in limits),
+        deadline=instance.deadline_s,
+    )
+    others = instance.offer_is_burstable[schedule.vm_offer] & ~is_spot
+    burstable_weights = of_groups[:, schedule.vm_offer[others]]
+    return PlanArrays(instance, tuple(regular), bag, spot_task, own_vm, schedule.vm_end_s[others], burstable_weights)
+
+
+def _cheapest_first(instance: Instance, regular: list[RentalOffer]) -> list[RentalOffer]:
+    """Return offers by what a core of each costs for the work that it can do, relative to the least time for that."""
     seconds = instance.offer_runtime_s[:, [offer.index for offer in regular]]
     least = seconds.min(axis=1, initial=NEVER)
     able = seconds < NEVER
-    # What a core of each costs for the work that it can do, relative to the least time that this takes.
     work = np.where(able, seconds, 0).sum(axis=0) / np.maximum(np.where(able, least[:, None], 0).sum(axis=0), 1)
     per_core = [offer.price_usd_per_s / offer.vcpus for offer in regular]
-    cheapest = np.argsort(per_core * work, kind="stable").tolist()
-    regular = [regular[k] for k in cheapest]
+    return [regular[k] for k in np.argsort(per_core * work, kind="stable").tolist()]
+
+
+def _rentals(instance: Instance, regular: list[RentalOffer]) -> Any:
+    """Return what may be rented for a rescue, as rows."""
     never_binds = [instance.memory_never_binds[offer.type_index] for offer in regular]
     rented = [offer.index for offer in regular]
-    bills = [of_offer[rented] for of_offer in instance.rents]
-    rentals = _records(
+    price, opening, paid, block = (of_offer[rented] for of_offer in instance.rents)
+    return _records(
         RentalRow,
         vcpus=ints(offer.vcpus for offer in regular),
         limit=ints(offer.vm_type.offers["on-demand"].limit for offer in regular),
         size_kb=ints(-1 if free else offer.memory_kb for free, offer in zip(never_binds, regular, strict=True)),
         ready=instance.ready_s[rented],
         takeover=instance.takeover_s[rented],
-        price=bills[0],
-        opening=bills[1],
-        paid=bills[2],
-        block=bills[3],
+        price=price,
+        opening=opening,
+        paid=paid,
+        block=block,
     )
-    strongest = np.argsort([-offer.vcpus for offer in regular], kind="stable")
-    type_of = ints(offer.type_index for offer in instance.offers)
-    is_spot = instance.offer_is_spot[schedule.vm_offer]
-    task = np.flatnonzero(is_spot[schedule.task_vm])
+
+
+def _spot_tasks(schedule: Schedule, task: IntArray) -> Any:
+    """Return the tasks of spot VMs as rows."""
+    instance = schedule.instance
     group, offer_of = instance.task_group[task], schedule.vm_offer[schedule.task_vm[task]]
+    type_index = _types(instance)[offer_of]
     speeds = np.array(
         [1.0 if vm_type.burstable is None else vm_type.burstable.baseline_fraction for vm_type in instance.vm_types]
     )
     interval = schedule.checkpoint_interval_s[task]
-    taken = np.isfinite(interval)
-    tasks = _records(
+    taken = np.isfinite(interval)  # the rules divide by the period: one of no use where no checkpoints are taken
+    return _records(
         SpotTaskRow,
         start=schedule.task_start_s[task],
         end=schedule.task_end_s[task],
         release=instance.release_s[group],
         due=instance.due_s[group],
         group=group,
-        type_index=type_of[offer_of],
-        runtime=instance.runtime_s[group, type_of[offer_of]].astype(float),
+        type_index=type_index,
+        runtime=instance.runtime_s[group, type_index].astype(float),
         interval=np.where(taken, interval, 1.0),
         period=np.where(taken, interval + instance.dump_s[group], 1.0),
-        checkpoints=np.where(taken, instance.checkpoint_count[group, type_of[offer_of]], 0.0).astype(np.int64),
-        speed=np.where(schedule.task_baseline[task], speeds[type_of[offer_of]], 1.0),
+        checkpoints=np.where(taken, instance.checkpoint_count[group, type_index], 0.0).astype(np.int64),
+        speed=np.where(schedule.task_baseline[task], speeds[type_index], 1.0),
     )
-    spot, rents = np.flatnonzero(is_spot), schedule.rents
-    spot_vms = _records(
+
+
+def _spot_vms(schedule: Schedule, spot: IntArray) -> Any:
+    """Return the spot VMs of a plan as rows."""
+    instance, rents, offer = schedule.instance, schedule.rents, schedule.vm_offer[spot]
+    return _records(
         SpotVmRow,
-        type_index=type_of[schedule.vm_offer[spot]],
-        booted=rents.ready_s[spot] - (instance.ready_s - instance.boot_overhead_s)[schedule.vm_offer[spot]],
+        type_index=_types(instance)[offer],
+        # From the end of the boot on, and not of the setup, a VM is billed: then its opening is paid.
+        booted=rents.ready_s[spot] - (instance.ready_s - instance.boot_overhead_s)[offer],
         end=schedule.vm_end_s[spot],
         paid_until=rents.paid_until_s[spot],
         block=rents.block_s[spot],
         price=rents.usd_per_s[spot],
         opening=rents.opening_usd[spot],
     )
-    rental_of = {offer.index: number for number, offer in enumerate(regular)}
-    rental_of |= {offer.index: rental_of[offer.listed_as] for offer in on_demand if offer.listed_as is not None}
-    own_vm = ints(vm for vm, index in enumerate(schedule.vm_offer.tolist()) if index in rental_of)
+
+
+def _own_vms(schedule: Schedule, own_vm: IntArray, rental_of: Mapping[int, int]) -> tuple[Any, IntArray]:
+    """Return the regular on-demand VMs of a plan as rows, and when each of their cores ends what is planned."""
+    instance, rents = schedule.instance, schedule.rents
     first_core = np.concatenate([[0], np.cumsum(schedule.vm_vcpus)])
     core_end = np.repeat(schedule.vm_ready_s, schedule.vm_vcpus)
     np.maximum.at(core_end, first_core[schedule.task_vm] + schedule.task_core, schedule.task_end_s)
+    # A machine that takes no more tasks has no cores for a rescue; it counts in the limits as long as it is there.
     closed = [machine >= 0 and not instance.machines[machine].open for machine in schedule.vm_machine.tolist()]
     cores = np.where(np.array(closed, dtype=bool), 0, schedule.vm_vcpus)[own_vm]
     own_cores = [
         core_end[first_core[vm] : first_core[vm] + n] for vm, n in zip(own_vm.tolist(), cores.tolist(), strict=True)
     ]
-    own_vms = _records(
+    rows = _records(
         OwnVmRow,
         rental=ints(rental_of[index] for index in schedule.vm_offer[own_vm].tolist()),
         end=schedule.vm_end_s[own_vm],
@@ -180,31 +229,12 @@ def arrays_of(schedule: Schedule) -> PlanArrays:
         cores=cores,
         price=rents.usd_per_s[own_vm],
     )
-    burstable = instance.offer_is_burstable[schedule.vm_offer]
-    limits = [
-        (weights, most)
-        for weights, most in limits_of(instance.limits, instance.offers)
-        if (weights * ~instance.offer_is_spot).any()
-    ]
-    of_groups = np.array([weights for weights, _ in limits], dtype=np.int64).reshape(-1, len(instance.offers))
-    bag = Bag(
-        rentals=rentals,
-        orders=np.array([np.arange(len(regular)), strongest]),
-        seconds=np.ascontiguousarray(seconds[:, cheapest].T),
-        need_kb=np.array(instance.memory_kb),
-        tasks=tasks,
-        spot_vms=spot_vms,
-        own_vms=own_vms,
-        core_end=np.concatenate([np.zeros(0, dtype=np.int64), *own_cores]),
-        counted_end=schedule.vm_end_s[~is_spot],
-        counted_weights=of_groups[:, schedule.vm_offer[~is_spot]],
-        group_weights=of_groups[:, rented],
-        group_most=ints(int(most) for _, most in limits),
-        deadline=instance.deadline_s,
-    )
-    others = burstable & ~is_spot
-    burstable_weights = of_groups[:, schedule.vm_offer[others]]
-    return PlanArrays(instance, tuple(regular), bag, task, own_vm, schedule.vm_end_s[others], burstable_weights)
+    return rows, np.concatenate([np.zeros(0, dtype=np.int64), *own_cores])
+
+
+def _types(instance: Instance) -> IntArray:
+    """Return the type of each offer, as an index."""
+    return ints(offer.type_index for offer in instance.offers)
 
 
 def _records(row: type, **columns: Any) -> Any:

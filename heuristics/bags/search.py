@@ -82,39 +82,47 @@ def search(
     from_start = not (instance.machines or instance.has_dates)  # the simple heuristics know no others
     few = from_start and (instance.n_tasks <= MANY_TASKS or not memory_free)
     # Where memory may bind, longest task first takes seconds for 1,000 tasks; the annealing makes more of them.
-    slow = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
-    longest_first = False  # simple heuristics that found nothing find nothing the second time
+    out_of_question = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
     with suppress(LimitReached):  # then the best plan so far
         soon = begins_with_a_plan(instance)
         if of_first is None and found.best is None and from_start and (few or not soon):
             of_first = first_plan(instance)
             found.take(of_first.schedule)
-        least_rent: CoreLoads | None = None
-        with _until_there_is_a_plan(found, soon):
-            bound = divisible_bound(instance)
-            found.raise_bound(bound.objective)
-            if soon and bound.objective < np.inf:
-                least_rent = _plan_to_begin_with(instance, bound)
+        bound, least_rent = _bound_and_beginning(instance, found, soon)
         taken = least_rent is not None and instance.n_tasks > FEW_TASKS and not (bursts and _by_assignments(instance))
         if least_rent is not None and taken:
             found.take(least_rent.schedule())
-        if few and not taken and not slow:
-            with suppress(LimitReached), within(None if memory_free else share_of_time(_SHARE_OF_LPT)):
-                found.take(_longest_first(instance, run))
-                longest_first = True
+        if few and not taken and not out_of_question:
+            out_of_question = _has_tried_longest_first(instance, found, None if memory_free else _SHARE_OF_LPT)
             checkpoint()
-        if bound.objective == np.inf or run.answered(found.objective, bound.objective):
-            pass  # if it is proved infeasible: whoever asked sees that the simple heuristics found nothing either
-        elif memory_free:
+        # If it is proved infeasible, whoever asked sees that the simple heuristics found nothing either.
+        unanswered = bound.objective < np.inf and not run.answered(found.objective, bound.objective)
+        if unanswered and memory_free:
             _search_cores(instance, bound, options, found, bursts, goes_on, least_rent)
-        else:
-            if not from_start and found.best is None:
-                found.take(_listed(instance))
-            _search_queues(instance, options, found, _rate(instance, bound))
+        elif unanswered:
+            _search_queues(instance, bound, options, found)
     with suppress(LimitReached):
         if found.best is None:
-            return _without_annealing(instance, run, found, of_first, longest_first=longest_first or slow)
+            return _without_annealing(instance, run, found, of_first, longest_first=not out_of_question)
     return Outcome(found.best, bound=found.proven)
+
+
+def _bound_and_beginning(instance: Instance, found: Found, soon: bool) -> tuple[DivisibleBound, CoreLoads | None]:
+    """Return the divisible bound, and the state of a plan to begin with if there is to be one; None without."""
+    with _until_there_is_a_plan(found, soon):
+        bound = divisible_bound(instance)
+        found.raise_bound(bound.objective)
+        if soon and bound.objective < np.inf:
+            return bound, _plan_to_begin_with(instance, bound)
+        return bound, None
+
+
+def _has_tried_longest_first(instance: Instance, found: Found, share: float | None) -> bool:
+    """Try longest task first, for a share of the time at most; return whether it came to an end."""
+    with suppress(LimitReached), within(None if share is None else share_of_time(share)):
+        found.take(_longest_first(instance, found.run))
+        return True
+    return False
 
 
 def _without_annealing(
@@ -122,11 +130,12 @@ def _without_annealing(
 ) -> Outcome:
     """Make a plan, where the annealing has none, by the simple heuristics that were not asked; or say why not.
 
-    This is for a large bag, and a deadline that the annealing did not meet.
+    This is for a large bag, and a deadline that the annealing did not meet. What has found nothing finds nothing the
+    second time: ``longest_first`` says whether that is still to be asked.
     """
     explanation = _NO_PLAN_BY_DATES if instance.has_dates else _NO_PLAN_FROM_STATE
     if not (instance.machines or instance.has_dates):
-        if not longest_first:
+        if longest_first:
             found.take(_longest_first(instance, run))
         if of_first is None:
             of_first = first_plan(instance)
@@ -160,11 +169,13 @@ def _at_full_speed(instance: Instance) -> Schedule | None:
     return full_speed_plan(instance)
 
 
-def _search_queues(instance: Instance, options: SearchOptions, found: Found, rate: float) -> None:
+def _search_queues(instance: Instance, bound: DivisibleBound, options: SearchOptions, found: Found) -> None:
     """Anneal the tasks of each VM in the order of their starts."""
     from .assignment_search import search_assignments
 
-    search_assignments(instance, options, found, rate)
+    if (instance.machines or instance.has_dates) and found.best is None:  # no simple heuristic has made a plan
+        found.take(_listed(instance))
+    search_assignments(instance, options, found, _rate(instance, bound))
 
 
 def _search_cores(
@@ -185,7 +196,7 @@ def _search_cores(
     with _taken_at_last(found, least_rent):  # no start: more VMs have more credits
         _search_core_loads(instance, bound, options, found, False, None)
         if not found.run.answered(found.objective, bound.objective):
-            _search_queues(instance, options, found, _rate(instance, bound))
+            _search_queues(instance, bound, options, found)
 
 
 def _by_assignments(instance: Instance) -> bool:
