@@ -89,10 +89,9 @@ def search(
             of_first = first_plan(instance)
             found.take(of_first.schedule)
         bound, least_rent = _bound_and_beginning(instance, found, soon)
-        taken = least_rent is not None and instance.n_tasks > FEW_TASKS and not (bursts and _by_assignments(instance))
-        if least_rent is not None and taken:
+        if least_rent is not None and instance.n_tasks > FEW_TASKS and not (bursts and _by_assignments(instance)):
             found.take(least_rent.schedule())
-        if few and not taken and not out_of_question:
+        elif few and not out_of_question:
             out_of_question = _has_tried_longest_first(instance, found, None if memory_free else _SHARE_OF_LPT)
             checkpoint()
         # If it is proved infeasible, whoever asked sees that the simple heuristics found nothing either.

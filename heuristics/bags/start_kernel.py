@@ -291,7 +291,8 @@ def _first_lane(room: Room, k: int, most: int) -> int:
     node = 1
     while node < size:
         node = 2 * node if room.tree[first + 2 * node] <= most else 2 * node + 1
-    return node - size
+    lane: int = node - size
+    return lane
 
 
 @shared_part
