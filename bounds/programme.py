@@ -175,6 +175,7 @@ class Programme:
         limit, left = current_limit(), seconds_left()
         each = ITERATIONS.simplex_step + ITERATIONS.simplex_entry * self._solver.getNumNz()
         if limit.work is not None and left is not None:
+            # HiGHS has 32 bits for a number of iterations.
             most = min(int(left * ITERATIONS.second / each) + 1, 2**31 - 1)
             self._solver.setOptionValue("simplex_iteration_limit", most)
         else:
@@ -341,6 +342,7 @@ def maximise_in_boxes(
     best = maximise_concave(tasks, second, limits, box, max_cuts, relative_tolerance)
     at_end = best
     while best.value <= enough and at_end.theta.max(initial=0.0) >= 0.99 * box and box <= last_box:
+        # The point may be at the end only because the box ends there.
         box *= 100.0
         at_end = maximise_concave(tasks, second, limits, box, max_cuts, relative_tolerance)
         best = at_end if at_end.value > best.value else best

@@ -80,6 +80,7 @@ class _Programme(DivisibleProgramme):
         first = self.column(k, 0)
         work = values[first : first + len(self.counts)] * self.work[:, k]
         found = strongest_weighting(room, work)
+        # A row that is broken by no more than the tolerance of the solver would be added again and again.
         if found is None or work @ found.weights <= found.capacity * values[1 + k] * (1 + NEARLY) + 1e-9:
             return False
         self.add_cut(k, found.weights / found.capacity, 1.0)

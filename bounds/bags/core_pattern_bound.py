@@ -244,6 +244,7 @@ class CorePatternProgramme(PatternMaster):
         self.worst = worst_objective(instance)
         # Prices of openings count for each second, and a VM may have tasks for few of them.
         largest = max(self.worst, *(pool.price * pool.most_s for pool in (*self.cores, *self.burstable)))
+        # Sums of millions of values must fit 64 bits.
         self.scale = 2.0 ** (_SCALE_BITS - math.ceil(math.log2(largest)))
         rate = math.floor(self.time_weight * self.scale)
         self.ceiling = math.inf  # that no value of all exceeds

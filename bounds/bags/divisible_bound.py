@@ -228,6 +228,7 @@ def worst_objective(instance: Instance) -> float:
         usd_per_s, _, _, block_s = (of_offer[instance.machine_offer] for of_offer in instance.rents)
         left_s = begun_s(block_s, instance.deadline_s, instance.machine_held_s)
         worst += cost_weight * float((usd_per_s * left_s + instance.machine_opening_usd).sum())
+    # Above the objective of all plans for sure, as a bound that exceeds it counts as a proof that there is none.
     return worst * (1 + 1e-6)
 
 
@@ -513,6 +514,7 @@ class _Dual:
         by_size = np.argsort(self.durations.sum(axis=1), kind="stable")
         blocks = np.array_split(by_size, _SAMPLE)
         middle = np.array([block[len(block) // 2] for block in blocks])
+        # What is of groups is that of the sample; prices, limits and the places of multipliers are those of the bag.
         sample = copy.copy(self)
         sample.counts = np.array([self.counts[block].sum() for block in blocks])
         sample.durations, sample.able = self.durations[middle], self.able[middle]

@@ -164,6 +164,7 @@ def least_deadline_s(instance: Instance) -> int | None:
     while not _may_be_feasible_by(instance, min(high, most)):
         if high >= most:
             return None
+        # Steps of four times until no proof is found any more; then halves.
         low, high = high, instance.deadline_s + 4 * (high - instance.deadline_s)
     high = min(high, most)
     while high - low > 1:
@@ -241,6 +242,7 @@ def late_weight_bound(instance: Instance) -> float:
     most = min(_most_in_time(instance, seconds, weight, count, rest))
     late = max(float(weight @ count) - most, 0.0)
     if (weights == np.floor(weights)).all():
+        # Whole weights have a whole sum, which the bound may be above by rounding alone.
         late = float(np.ceil(late * (1 - NEARLY) - NEARLY))
     return certain + late
 

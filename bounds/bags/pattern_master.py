@@ -117,6 +117,8 @@ class PatternMaster(Programme):
             if not self.solve():
                 raise ModelRefusal("a linear programme over patterns of tasks was not solved")
             multipliers, added = self.multipliers, False
+            # Smoothed multipliers (Wentges, 1997) first; if no pattern gains by them, the last solution's own, as
+            # only if none gains by these is there nothing left to be found.
             for weight in (_SMOOTHING, 0.0):
                 between = weight * centre + (1 - weight) * multipliers[: len(centre)]
                 value, added = price(between, multipliers)

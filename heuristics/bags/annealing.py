@@ -57,6 +57,7 @@ class Found:
 
     def take(self, schedule: Schedule | None) -> None:
         """Keep a plan if it is the best, and what must be can be done again."""
+        # A sum of the same costs in another order is no better plan.
         if schedule is not None and schedule.objective < self.objective - 1e-12:
             self.run.incumbent.take(schedule)
 
@@ -175,6 +176,7 @@ def cooled(walk: Walk, temperatures: tuple[float, float], steps: Steps) -> Itera
 
 def random_state(seed: int, run: int) -> int:
     """First state of the random numbers of a run."""
+    # The generator of the loops never leaves 0, and takes each number up to its modulus less 1 otherwise.
     return (seed * 7919 + run) % 2147483646 + 1
 
 
@@ -231,6 +233,9 @@ class LoadsWalk:
         from .annealing_kernel import Snapshot
 
         state = self.state
+        # The loop counts no VM that ends too late: its penalty alone keeps it from being better than a plan. So there
+        # must be one, and before, the states between the steps are looked at; and those alone where a copy takes
+        # long.
         wanted = state.instance.n_tasks <= MANY_TASKS and self.best < math.inf
         count_work(self._iterations_a_move * cooling.moves)
         snapshot = Snapshot(wanted, self._tasks, self._number)
@@ -373,4 +378,6 @@ class Steps:
             yield moves, share, after
             done += moves
             self._speeds[self._kernel] = moves / max(self._moved - from_s, 1e-9)
+            # What a step takes beside its moves is left free at the end of the run; it is soon forgotten if it was an
+            # accident.
             between_s = max(clock_s() - self._moved, between_s / 2)

@@ -20,6 +20,8 @@ _DEAL_HEAT = 0.1
 """Temperature of deals, as a part of that of moves: hot, they lead to where all is balanced, not where it is cheap."""
 
 
+# Random numbers are state * 48271 modulo 2^31 - 1 (Park, Miller and Stockmeyer, 1993): the same in plain Python and
+# compiled, and in 64 bits without a thought of overflow.
 _NO_CREDITS, _ALL_THE_SAME = np.zeros((0, 2)), np.zeros(0)
 _NO_BILLS = np.zeros((0, 3))
 

@@ -185,6 +185,8 @@ def _whole_vms(instance: Instance, fleet: FractionalFleet) -> IntArray:
     """Round the VMs of each offer up, as far as the limits allow, those with the largest parts first."""
     if instance.has_dates:
         return _fewest_cores(instance, fleet)
+    # Values of the programme may lie just above a whole number. It keeps the limits of groups, so that taking back what
+    # was rounded up is enough.
     vms = np.minimum(np.ceil(fleet.vms - 1e-6).astype(np.int64), fleet.limits)
     for k in np.argsort(vms - fleet.vms, kind="stable")[::-1].tolist():
         vms[k] -= vms[k] > fleet.vms[k] and not _keeps_limits(instance, fleet, vms)
@@ -248,6 +250,7 @@ def _other_vms(
         other = vms.copy()
         more, less = useful[rng.integers(len(useful), size=2)]
         kind = rng.integers(4)
+        # The same VMs again, one time in four: another run may come further with them.
         if kind == 0 and not tried:
             return other
         other[more] += kind != 1

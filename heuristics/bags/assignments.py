@@ -90,6 +90,7 @@ class Assignments:
         baseline = slow & instance.offer_is_burstable[vm_offer]
         ends_s = start_s + fleet.durations[baseline.astype(np.int64), vm_offer, np.arange(len(slow))]
         latest_s = self.objective.vm_limit[task_vm]
+        # Where tasks may be late, that is charged, and forbidden only beyond the end of their VM.
         if len(fleet.latest) and not len(fleet.late):
             latest_s = np.minimum(latest_s, fleet.latest[vm_offer, np.arange(len(slow))])
         if (ends_s > latest_s)[open_tasks].any():
@@ -160,6 +161,7 @@ def assignments_of_queues(instance: Instance, queues: list[Queue], slow: BoolArr
         bursts=instance.offer_is_burstable[vm_offer],
         credits=_credits(instance, queues, core_start),
     )
+    # As with core loads: no second that is saved elsewhere is worth a second too late.
     penalty = 20 * (time_weight + float(prices.max()) * len(queues))
     return Assignments(
         instance=instance,
@@ -187,6 +189,7 @@ def _placed(instance: Instance, queues: list[Queue], slow: BoolArray) -> Assignm
     from .assignment_kernel import AssignmentState
 
     n_vms, n_tasks = len(queues), instance.n_tasks
+    # Moves need free places, and a VM without one refuses tasks.
     capacity = min(max(2 * max(len(queue.tasks) for queue in queues), 8 + 8 * n_tasks // n_vms), n_tasks)
     vm_tasks = np.zeros((n_vms, capacity), dtype=np.int64)
     vm_count = np.array([len(queue.tasks) for queue in queues], dtype=np.int64)
@@ -270,6 +273,7 @@ def _alike(instance: Instance) -> IntArray:
     if near < 1:
         alike[open_tasks] = open_tasks[:, None]
         return alike
+    # A window around each task in the order of lengths; the first and the last tasks have it on one side.
     place = np.clip(np.arange(n_open)[:, None] - near // 2, 0, n_open - 1 - near) + np.arange(near + 1)
     others = order[place]
     far = sum(np.abs(of[others] - of[order][:, None]) for of in (seconds, *shares, *_dates(instance, groups)))

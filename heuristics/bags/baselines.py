@@ -59,6 +59,7 @@ def _best_by_moments(instance: Instance, run: Run, plan_by: Callable[[int], Sche
     best: Schedule | None = None
     low_s, moment_s = makespan_lower_bound_s(instance), instance.deadline_s
     try:
+        # Where the cost alone counts, an earlier end is worth nothing.
         for _ in range(MOMENTS if objective_weights(instance)[1] > 0 else 1):
             schedule = plan_by(moment_s)
             if schedule is not None and (best is None or schedule.objective < best.objective):

@@ -90,6 +90,7 @@ class CoreLoads:
         late += by.task_penalty * float(self.late.sum() + self._taken_too_much_s)
         ready = by.time_weight * self.zero_s
         paid = self._paid()
+        # What is paid already is no part of the objective; within a budget, it is one of what is spent.
         cost = paid - float(by.vm_price @ by.vm_free) if by.budget == np.inf else max(paid - by.budget, 0.0)
         return cost + by.time_weight * float(end.max()) + late + ready
 
@@ -120,6 +121,8 @@ class CoreLoads:
         are free first get the largest contents, and of a machine the core that is free first.
         """
         column, start, content = self.cores.offer, self.core_start, self.load - self.core_start
+        # Contents that are alike end together: to exchange two of them between VMs could only make the earlier VM
+        # later.
         order = by_content = np.lexsort((-content, column))
         if len(self.instance.machines):
             free_s = np.bincount(self.cores.vm, weights=start)[self.cores.vm]
@@ -133,6 +136,7 @@ class CoreLoads:
             change += by.time_weight * (np.maximum.reduceat(new, first) - np.maximum.reduceat(old, first))
             better = np.zeros(len(self.offers), dtype=bool)
             better[self.vm_column[first]] = change < 0
+            # Columns share no VM, so that each keeps its grouping unless the new one is better by itself.
             kept = np.where(better[column], dealt, np.arange(len(order)))
             order = np.where(self.vm_machine[self.cores.vm] < 0, by_content, kept)
         load = start + content[order]
@@ -272,6 +276,7 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
     column = _columns(bound.task_price(instance), table, groups, room)
     seconds = table[groups, column]
     work = np.bincount(column, weights=seconds, minlength=len(offers))
+    # 1e-9: work that fills some VMs to the last second is not to open one more by rounding.
     opened = np.minimum(vms, np.ceil(work / (vcpus * level) - 1e-9).astype(np.int64))
     _keep_group_limits(instance, bound, opened)
     state = empty_state(instance, bound.offers, opened, spare_vms)
@@ -320,6 +325,7 @@ def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray
     vm_of_machine = np.full(len(instance.machines) + 1, -1)
     vm_of_machine[state.vm_machine[state.vm_machine >= 0]] = np.flatnonzero(state.vm_machine >= 0)
     place = vm_of_machine[np.maximum(machine_of_vm, -1)]
+    # Two ways are tried: what ran on new VMs of the plan is placed anew, one by one, or goes to new VMs as it was.
     places = [place] if len(instance.machines) or not len(new) else []
     if len(new):
         # VMs of a column are interchangeable: the plan's take the first of the state's.
@@ -379,6 +385,7 @@ def places_of(instance: Instance, start: Schedule) -> tuple[IntArray, IntArray]:
     """
     tasks = instance.open_tasks
     mine, theirs = (bag.taken_from or (bag, np.arange(bag.n_tasks)) for bag in (instance, start.instance))
+    # States of one bag share its entries: then tasks are the same by number, and no names need be compared.
     if mine[0].tasks is theirs[0].tasks:
         row_of = np.full(mine[0].n_tasks, -1)
         row_of[theirs[1]] = np.arange(len(theirs[1]))
@@ -393,6 +400,7 @@ def places_of(instance: Instance, start: Schedule) -> tuple[IntArray, IntArray]:
 
 def cores_of(instance: Instance, start: Schedule, rows: IntArray) -> IntArray:
     """Core of tasks of a plan of an earlier state, in the slots that cores make now."""
+    # A slot is what divides the cores of all tasks; of the tasks that are left, that may be more.
     return start.task_core[rows] * start.instance.slots.cores // instance.slots.cores
 
 
@@ -543,7 +551,9 @@ def empty_state(instance: Instance, indices: IntArray, opened: IntArray, spare_v
             vm_free=rents.paid_until_s - zero_s,
             vm_limit=_limits_s(instance, indices)[vm_column],
             time_weight=time_weight,
+            # A second too late costs more than what a second of all VMs together could save elsewhere.
             penalty=20 * (time_weight + float(prices.max(initial=0.0)) * len(vm_column)),
+            # Only the unit: it grows while a run cools (`annealing._TASK_PENALTY`).
             task_penalty=float((prices / vcpus).max(initial=0.0)) + time_weight,
             vm_bill=vm_bill,
         ),
@@ -588,6 +598,7 @@ def charged(
     if budget_usd is None:
         return objective
     price, bill = bills_of(vm_rents(instance, vm_offer, vm_machine), rate, time_zero_s(instance))
+    # `rent` counts what is paid already at its price, so that the budget is raised by as much.
     budget = at_most(budget_usd) * rate + float(price @ objective.vm_free)
     return objective._replace(vm_price=price, vm_bill=bill, budget=budget)
 
@@ -595,6 +606,7 @@ def charged(
 def bills_of(rents: VmRents, rate: float, zero_s: int) -> tuple[FloatArray, FloatArray]:
     """Return prices and bills of VMs as `Objective` has them, at a price for each dollar; times count from a second."""
     bill = np.column_stack([rents.opening_usd * rate, rents.ready_s - zero_s, rents.block_s])
+    # Most bags have no openings and no blocks: loops look at none of that if the table is empty.
     return rents.usd_per_s * rate, bill if rents.opening_usd.any() or (rents.block_s > 1).any() else bill[:0]
 
 
@@ -610,6 +622,7 @@ def fill(state: CoreLoads, tasks: IntArray, cores: IntArray) -> bool:
     state.core_count = np.bincount(core, minlength=n_cores)
     first = np.cumsum(state.core_count) - state.core_count
     most = int(state.core_count.max())
+    # Moves need free places, and a core without one refuses tasks: twice as many as the fullest core has.
     room = max(most, min(state.cores.durations.shape[1], max(2 * most, 64), MOST_PLACES // n_cores))
     if n_cores * room > MOST_PLACES:
         return False
@@ -628,6 +641,7 @@ def _columns(prices: FloatArray, table: IntArray, groups: IntArray, room: FloatA
 
     by_price = np.argsort(prices, axis=1, kind="stable")
     cheapest = np.take_along_axis(prices, by_price[:, :2], axis=1)
+    # What has one offer alone would lose all: it chooses first.
     regret = np.zeros(len(prices))
     if prices.shape[1] > 1:
         with np.errstate(invalid="ignore"):
@@ -646,6 +660,7 @@ def by_size(loop: Callable[..., None], *arrays: IntArray | FloatArray) -> None:
     if len(result) >= MANY_TASKS:
         loop(*arrays)
     else:
+        # Plain Python takes the entries of lists several times faster than those of arrays.
         plain = [array.tolist() for array in arrays]
         getattr(loop, "py_func", loop)(*plain)
         result[:] = plain[-1]
@@ -655,6 +670,7 @@ def _keep_group_limits(instance: Instance, bound: DivisibleBound, opened: IntArr
     """Close VMs of the offers with most of them until each group keeps its limit."""
     for group in instance.group_limits:
         weights = group.weights[bound.offers]
+        # VMs of the divisible optimum keep the limit, and are rounded up.
         while weights @ opened > group.most:
             opened[np.where(weights > 0, opened, -1).argmax()] -= 1
 

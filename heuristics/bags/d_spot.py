@@ -101,6 +101,7 @@ def estimate_d_spot(instance: Instance) -> int:
     require_no_dates(instance, "Algorithm 1 of HADS", "give d_spot_s (--d-spot)")
     regular = [offer for offer in instance.offers if not offer.burstable]
     cap, quotas = instance.limits.max_on_demand, instance.limits.quotas
+    # Quotas may allow fewer VMs than the limit does; without a limit, those of all offers stand for it.
     if cap is None or quotas:
         within_quotas = _vms_within(quotas, [kind for kind in instance.vm_types if "on-demand" in kind.offers])
         cap = within_quotas if cap is None else min(cap, within_quotas)

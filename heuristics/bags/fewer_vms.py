@@ -129,6 +129,7 @@ class _Closing:
         moved: list[tuple[int, int, int]] = []
         usd = rents.cost_usd(vm, ready_s) - rents.cost_usd(vm, self._end_s[vm])
         for block in sorted(self._blocks[vm], key=lambda block: -length_s[block]):
+            # Best fit, the longest first, as in bin packing: little room is left over at the ends.
             place = bisect_right(ends, (self._latest_s[block], last)) - 1
             if place < 0 or ends[place][0] < self._earliest_s[block]:
                 break
@@ -144,6 +145,7 @@ class _Closing:
                 self._end_s[receiver] = max(self._end_s[receiver], begin_s + length_s[block])
             self._blocks[vm] = []
             return
+        # Backwards, as a receiver may have got several of the blocks, one behind the other.
         for block, receiver, begin_s in reversed(moved):
             ends.remove((begin_s + length_s[block], receiver))
             insort(ends, (begin_s, receiver))
@@ -183,6 +185,7 @@ def close_vms(state: CoreLoads, *, ties: bool = False) -> bool:
     objective, nothing_s = state.objective, np.maximum.reduceat(state.core_start, state.cores.first_of_vm[:-1])
     most, left_s = at_most(best), objective.vm_limit.copy()
     try:
+        # The shortest first: what is closed fills others, and leaves them less room for the next ones.
         for vm in np.argsort(state.vm_end, kind="stable").tolist():
             checkpoint()
             mine = state.cores.vm[cores] == vm

@@ -80,6 +80,7 @@ def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, p
         state = least_rent_start(question, bound, 0) if bound.objective <= most_usd else None
         return None if state is None else state.schedule()
 
+    # Lanes are soon filled; the least rent asks for a bound at each moment, and is left to what is earlier still.
     best = _earliest(in_lanes, most_usd, last_s, proven_s) if lanes.offers else None
     if not memory_is_free(instance) or (best is not None and out_of_time()):
         return best
@@ -95,6 +96,7 @@ def _earliest(make: Callable[[int], Schedule | None], most_usd: float, last_s: i
         for _ in range(MOMENTS):
             if best is not None:
                 checkpoint()  # plans in lanes do not look at the clock
+            # Halves of the logarithm, as nobody knows whether seconds or hours are to be gained.
             later_s = after_s if best is None else int((before_s * after_s) ** 0.5)
             plan = None if later_s <= before_s else make(proven_s + later_s)
             if plan is not None and plan.cost_usd <= most_usd:
@@ -197,6 +199,8 @@ def _lanes(instance: Instance, bound: DivisibleBound | None) -> _Lanes:
         needed_kb, slots = np.maximum(lower_of(instance.memory_kb), 1), slots_of(instance.memory_kb)
         most = np.minimum(lower_of(offer.memory_kb) // needed_kb, offer.vcpus // slots)
         able = instance.sustained_s[:, offer.index] < NEVER
+        # As many lanes as the tasks of some group allow at most: with fewer, no others would fit, and with more,
+        # these would not.
         asked = np.unique(most[able & (most > 0)])
         if len(asked) > _MOST_WIDTHS:
             asked = asked[np.linspace(0, len(asked) - 1, _MOST_WIDTHS).astype(int)]
@@ -255,6 +259,7 @@ def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
     rescue = rescue_of(instance, indices, np.arange(len(instance.tasks)))
     by_price = np.argsort(lanes.price, axis=1, kind="stable")
     way, lane = np.full((2, len(groups)), -1)
+    # Of fewer tasks, plain Python has a plan before the loop is loaded.
     place = place_early if len(groups) >= MANY_TASKS else getattr(place_early, "py_func", place_early)
     if not place(groups[order], by_price, lanes.seconds, latest, room, rescue, way, lane):
         return None
@@ -306,6 +311,8 @@ def _start(instance: Instance, bound: DivisibleBound, spare_vms: int, filled: fl
     rent = _Rent(instance, bound, filled)
     scarce = bound.scarce
     worth = rent.core_price * rent.vcpus  # of a second of a VM
+    # First the scarcest offers choose, by the part of their price that is scarcity; then the cheapest ones take the
+    # rest.
     for k in np.lexsort((rent.price / rent.vcpus, -scarce / np.maximum(worth, 1e-300))).tolist():
         rent.take(
             k,
@@ -363,6 +370,7 @@ class _Rent:
             order = np.argsort(-more, kind="stable")
             if full:
                 room = most * int(self.vcpus[k] * self.level[k])
+                # As many as cover the room: those that find no place in it are left for other offers.
                 wanted = int(np.searchsorted(np.cumsum(seconds[order]), room)) + 1
             else:
                 wanted = int((more >= -OPTIMALITY_TOLERANCE * self.core_price[k]).sum())
@@ -392,6 +400,7 @@ class _Rent:
     def _shared(self, k: int, seconds: IntArray, most: int) -> IntArray | None:
         """Share tasks out to the cores of as few VMs as they need; None if they end too late on all."""
         vms = max(-(-int(seconds.sum()) // int(self.vcpus[k] * self.level[k])), 1)
+        # Whole tasks need hardly more VMs than their seconds do: steps begin at a hundredth, and double.
         more = max(vms // 100, 1)
         while vms <= most:
             core, load = _longest_first(seconds, vms * int(self.vcpus[k]))

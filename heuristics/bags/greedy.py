@@ -247,6 +247,8 @@ class _Fleet:
                 vms.free_before(moment) for k, vms in alike if (moment := vms.limit_s - tested[k]) > vms.none_before
             ]
             if found:
+                # VMs are numbered as they were selected: merged, those of several offers of one price come in that
+                # order.
                 yield from found[0] if len(found) == 1 else merge(*found)
 
     def place_on_spot(self, task: int, group: int) -> bool:

@@ -189,6 +189,7 @@ class LocalSearch:
         self.market: Market = "spot" if spot else "on-demand"
         for offer in instance.offers:
             if offer.market == self.market and not offer.burstable:
+                # Each iteration selects one VM more at most: others would never have tasks.
                 most = min(offer.limit, n_tasks, vm_offer.count(offer.index) + options.max_iteration)
                 vm_offer += [offer.index] * (most - vm_offer.count(offer.index))
         self.offers = [instance.offers[index] for index in vm_offer]
@@ -269,6 +270,7 @@ class LocalSearch:
 
         best_task_vm = self.task_vm.copy()
         begin = self._fitness() if self._in_time(self.relaxed_d_spot_s) else math.inf
+        # 1e-9, as 0.29 times 100 is less than 29 in floating point.
         moves = max(int(self.options.swap_rate * self.instance.n_tasks + 1e-9), 1)
         limits, relaxed_limits = self._limits(self.instance.d_spot_s), self._limits(self.relaxed_d_spot_s)
         fitness = Fitness(self.vm_price, limits, relaxed_limits, self.time_weight)

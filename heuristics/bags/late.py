@@ -44,6 +44,7 @@ def first_late_plan(instance: Instance) -> Schedule | None:
         With D_spot set.
     """
     tasks, shortest = instance.open_tasks, instance.sustained_s.min(axis=1)
+    # Smith's rule (1956): on one machine, the sum of weighted ends is least in this order.
     tasks = tasks[np.argsort((shortest / instance.weight)[instance.task_group[tasks]], kind="stable")]
     lost = np.isin(instance.task_group[tasks], [entry.group for entry in lost_tasks(instance)])
     orders = [tasks[np.argsort(lost, kind="stable")]]
@@ -76,6 +77,8 @@ def _placed(instance: Instance, tasks: Iterable[int]) -> Schedule | None:
         group = int(instance.task_group[task])
         need_kb, due_s, release_s = (int(of[group]) for of in (instance.memory_kb, instance.due_s, instance.release_s))
         seconds, latest_s = instance.sustained_s[group, of_vm], instance.latest_end_s[group, of_vm]
+        # No task ends earlier than if it had not to wait for memory: by these ends, VMs are looked at until none is
+        # better.
         least_s, best = np.maximum(free_s, release_s) + seconds, (NEVER, -1, 0)
         for place in np.argsort(least_s, kind="stable").tolist():
             if least_s[place] >= best[0]:
@@ -129,6 +132,7 @@ def anneal_late(plan: Schedule, seed: int, until: float) -> Schedule:
     assert value is not None, "the plan is right"
     weights = instance.weight[group]
     state = assignments_of(replace(plan, instance=wider), SPARE_VMS)
+    # One after the other: a late task outweighs all seconds of delay, and a second of delay the whole objective.
     second = _MORE * (value.objective or 1.0) / weights.min()
     task = _MORE * second * max(value.lateness_s / weights.max(), wider.deadline_s)
     state.fleet = state.fleet._replace(

@@ -54,6 +54,7 @@ def lpt(instance: Instance, options: LptOptions, run: Run) -> Outcome:
     """
     longest_first = LongestFirst(instance)
     counts = longest_first.most()
+    # A trial takes about as long as there are tasks times VMs; all together take some seconds, whatever the bag.
     trials = options.trials or max(2, MOST_PLACES // (instance.n_tasks * (sum(counts) + 50)))
     best: Schedule | None = None
     seen: set[tuple[int, ...]] = set()

@@ -322,6 +322,8 @@ class _InDepth:
             seconds = self.seconds[task][vm.offer]
             for core, start_s in enumerate(vm.free_s):
                 end_s = start_s + seconds
+                # Of VMs that differ by their number alone, and of their cores that are free at once, one stands for
+                # all.
                 alike = (*vm[1:], start_s)
                 if end_s > self.latest_s[vm.offer] or alike in seen:
                     continue

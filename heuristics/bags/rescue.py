@@ -309,6 +309,8 @@ def spot_types(schedule: Schedule) -> tuple[str, ...]:
     )
 
 
+# Solvers, policies and reports ask about the same plans. A value must not hold its key, or no plan would ever go:
+# so a `_Rescuer` has no plan.
 _rescuers: WeakKeyDictionary[Schedule, _Rescuer] = WeakKeyDictionary()
 
 
@@ -413,6 +415,7 @@ class _Rescuer:
     def _find_gaps(self, types: tuple[str, ...]) -> list[_Gap]:
         gaps: list[_Gap] = []
         since, work = 0, 0
+        # What is not proved may be followed by what is, which says more.
         while len(gaps) < _MOST_FAILURES and not (gaps and gaps[-1].proved):
             _, failed_at, work = self._survey(types, since, MAX_SECONDS, MAX_SECONDS, False, work)
             if failed_at is None:
@@ -456,6 +459,7 @@ class _Rescuer:
             chosen = next((moment for moment in worst if moment.at_s < moment.last_s and moment not in settled), None)
             if chosen is None:
                 break
+            # Into about four: those that matter are divided again, and the others are not worth it.
             patience = (chosen.last_s - chosen.at_s) // 4
             finer, failed_at, work = self._survey(types, chosen.at_s, chosen.last_s, patience, True, work)
             if failed_at is None:
@@ -480,6 +484,7 @@ class _Rescuer:
         second = since
         while True:
             checkpoint()
+            # In parts, as the clock is not looked at within one.
             part = self._ask.survey(
                 down, second, until, patience, cheap=cheap, at_once=False, budget=MOST_PLACES // 200
             )
@@ -521,6 +526,8 @@ class _Rescuer:
             return None
         moments = self.moments(types)
         moment = moments[bisect_left(moments, at_s, key=lambda moment: moment.last_s)]
+        # What certificates promise is the cost and the slack at worst: a rescue that is found for this second alone,
+        # and does not know what others need, is taken if it keeps both.
         at_once, group = self._at_once(types, lost, at_s), self.instance.task_group
         if (
             at_once is not None
@@ -609,6 +616,7 @@ class _Rescuer:
         numbers, vm_of = np.unique(places["vm"], return_inverse=True)
         end = np.zeros(len(numbers), dtype=np.int64)
         np.maximum.at(end, vm_of, places["end"])
+        # A new VM must not be taken for one that is there, and be it one that the plan does not use.
         names = {*self.vm_ids, *(machine.id for machine in self.instance.machines)}
         vms = []
         for number, end_s in zip(numbers.tolist(), end.tolist(), strict=True):

@@ -147,7 +147,7 @@ def _cheapest_first(instance: Instance, regular: list[RentalOffer]) -> list[Rent
 
 
 def _rentals(instance: Instance, regular: list[RentalOffer]) -> Any:
-    """Return what may be rented for a rescue, as rows."""
+    """Return the rentals of rescues as rows."""
     never_binds = [instance.memory_never_binds[offer.type_index] for offer in regular]
     rented = [offer.index for offer in regular]
     price, opening, paid, block = (of_offer[rented] for of_offer in instance.rents)
@@ -352,6 +352,8 @@ class Questions:
         """Return the state in which a question is answered."""
         kept = self._states.__dict__
         count_work(ITERATIONS.question_task * len(self._bag.tasks))
+        # Twice: when the compiler has become worth its loading, it may turn out that the loop is not kept, and that
+        # plain Python is the sooner one until it would be compiled.
         for mark_s in (_LOADED_IN_S, _COMPILED_IN_S):
             if len(self._bag.tasks) <= _MOST_PLAIN_TASKS and _spent.plain_s < mark_s and not _loop_is_sooner():
                 plain = kept["plain"] = kept.get("plain") or _Plain(self._given, self._sizes)
@@ -359,6 +361,7 @@ class Questions:
                     return plain
         compiled = kept.get("compiled") or _Compiled(self._given, self._sizes)
         compiled.answer(question)
+        # Arrays of a large bag are too large to be kept for questions that may never come.
         if len(self._bag.tasks) < LARGE_TASKS:
             kept["compiled"] = compiled
         return compiled
@@ -370,6 +373,8 @@ def _sizes(bag: Bag, n_types: int) -> dict[str, Any]:
     n_vms, n_cores = len(bag.own_vms) + n_tasks, len(bag.core_end)
     for rental in bag.rentals:
         vms, cores = min(int(rental["limit"]), n_tasks), min(int(rental["vcpus"]), n_tasks)
+        # Where memory cannot bind, a VM is rented only once all cores of its kind have tasks: no more than one has
+        # idle ones.
         n_cores += vms * cores if rental["size_kb"] >= 0 else min(vms * cores, n_tasks + cores)
     leaves = 2 << n_cores.bit_length()
     sizes: dict[str, Any] = {"halt": 1, "moments": _MOMENTS_AT_A_TIME, "n_vms": N_PACKINGS}
@@ -597,6 +602,7 @@ def obstacle(plan: PlanArrays, types: Sequence[str], at_s: int, lost: Lost, room
     usable |= (plan.bag.rentals["limit"] > 0) & (plan.bag.group_weights <= plan.bag.group_most[:, None]).all(axis=0)
     if not usable.any():
         return f"{when}: no regular VM may be rented on demand then; raise limits.max_on_demand, or quotas", True
+    # From here on, all that could be had is counted: what does not fit that fits no rescue, and is proved to be lost.
     first_s = int(takeover_s[usable].min())
     window_s = plan.instance.deadline_s - at_s - first_s
     rooms = [*_freed_rooms(plan, at_s, first_s)]

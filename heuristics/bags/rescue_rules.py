@@ -255,6 +255,7 @@ class Rows:
     n_types: int = 0
 
 
+# Keys are one number: what is sorted by in the upper bits, which 31 hold, and a task or a core in the lower ones.
 SHIFT = 32
 LOW = (1 << SHIFT) - 1
 _LONGEST_S = LOW >> 1

@@ -149,7 +149,7 @@ def _longest(
 def _best_last(
     seconds: IntArray | Sequence[int], before: list[int], chosen: IntArray | list[int], first: int, left: int
 ) -> tuple[int, int, int]:
-    """Return one, two or three tasks that together leave least of some seconds; -1 for those that are none."""
+    """Return the tasks, three at most, that together leave least of some seconds; -1 for those that are none."""
     taken = (first, -1, -1)
     rest = left - seconds[first]
     one = first
