@@ -1,9 +1,56 @@
-"""Greatest value of the tasks that a core can run until each moment: an inner loop."""
+"""Greatest value of the tasks that a core can run until each moment: a knapsack, with its inner loop."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from ...core.compiled import compiled
+from ...core.limits import ITERATIONS, count_work
 from ...core.quantities import BoolArray, IntArray
+
+
+class Knapsack(NamedTuple):
+    """What tasks are worth at most on a core, and which tasks these are.
+
+    Attributes
+    ----------
+    best : array of int, shape (n_loads,)
+        The most that tasks are worth whose seconds are at most 0, 1, ...
+    items : list of tuple of int
+        Class and number of tasks of each item: parts of 1, 2, 4, ... of those that a core can run.
+    taken : array of bool, shape (n_items, n_loads)
+        Whether an item is part of the best, as far as the items before it say.
+    """
+
+    best: IntArray
+    items: list[tuple[int, int]]
+    taken: BoolArray
+
+
+def knapsack(values: IntArray, seconds: IntArray, copies: IntArray, most_s: int) -> Knapsack:
+    """Return the best tasks of a core until each moment, of so many copies of each class; values may be below 0."""
+    kinds = np.flatnonzero((values > 0) & (seconds <= most_s))
+    numbers = np.minimum(copies[kinds], most_s // seconds[kinds])
+    items = [
+        (kind, part) for kind, number in zip(kinds.tolist(), numbers.tolist(), strict=True) for part in _parts(number)
+    ]
+    best = np.empty(most_s + 1, dtype=np.int64)
+    taken = np.empty((len(items), most_s + 1), dtype=bool)
+    count_work(ITERATIONS.knapsack_entry * taken.size)
+    core_gains(values[kinds], seconds[kinds], numbers, best, taken)
+    return Knapsack(best, items, taken)
+
+
+def _parts(number: int) -> list[int]:
+    """Parts of 1, 2, 4, ... and the rest, which make every number up to this one."""
+    parts, part = [], 1
+    while number > 0:
+        parts.append(min(part, number))
+        number -= parts[-1]
+        part *= 2
+    return parts
 
 
 @compiled

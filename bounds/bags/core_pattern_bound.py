@@ -33,13 +33,13 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...core.capacities import lower_of, slots_of
 from ...core.errors import ModelRefusal
-from ...core.limits import ITERATIONS, LimitReached, checkpoint, count_work
+from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import NEARLY, TABLE_BYTES, BoolArray, FloatArray, IntArray
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
 from ...instances.group_limits import binding_limits
@@ -57,6 +57,9 @@ from ...models.bags.task_classes import (
 from ...schedules.timing import objective_weights
 from .divisible_bound import divisible_bound, worst_objective
 from .pattern_master import PatternMaster
+
+if TYPE_CHECKING:
+    from .core_knapsack_kernel import Knapsack
 
 MOST_CELLS = TABLE_BYTES // 64
 """Classes times offers times seconds beyond which the bound is refused: eight numbers each, and knapsacks that take
@@ -96,7 +99,7 @@ class _Cores(_Pool):
     copies: IntArray
     groups: list[tuple[int, int]]
     """Limits of several offers that a VM counts in, and its weight there."""
-    table: tuple[list[tuple[int, int]], BoolArray] = field(init=False, repr=False)
+    filled: Knapsack = field(init=False, repr=False)
 
     @property
     def number(self) -> int:
@@ -105,28 +108,17 @@ class _Cores(_Pool):
 
     def gains(self, values: IntArray, most_s: int) -> IntArray:
         """Return the most that tasks of these values are worth on a core, up to each load, shape (most_s + 1,)."""
-        from .core_knapsack_kernel import core_gains
+        from .core_knapsack_kernel import knapsack
 
-        kinds = np.flatnonzero((values > 0) & (self.seconds <= most_s))
-        seconds = self.seconds[kinds]
-        copies = np.minimum(self.copies[kinds], most_s // seconds)
-        parts = [
-            (int(kind), part) for kind, number in zip(kinds, copies.tolist(), strict=True) for part in _parts(number)
-        ]
-        best = np.empty(most_s + 1, dtype=np.int64)
-        taken = np.empty((len(parts), most_s + 1), dtype=bool)
-        count_work(ITERATIONS.knapsack_entry * taken.size)
-        core_gains(values[kinds], seconds, copies, best, taken)
-        self.table = parts, taken
-        return best
+        self.filled = knapsack(values, self.seconds, self.copies, most_s)
+        return self.filled.best
 
     def pattern(self, load_s: int) -> IntArray:
         """Return the tasks of each class that the last gains at a load come from."""
         counts = np.zeros(len(self.seconds), dtype=np.int64)
-        parts, taken = self.table
-        for item in range(len(parts) - 1, -1, -1):
-            if taken[item, load_s]:
-                kind, part = parts[item]
+        # From the last item back: whether one is taken holds as far as the items before it say.
+        for (kind, part), taken in zip(self.filled.items[::-1], self.filled.taken[::-1], strict=True):
+            if taken[load_s]:
                 counts[kind] += part
                 load_s -= part * int(self.seconds[kind])
         return counts
@@ -148,16 +140,6 @@ class _Burstable(_Pool):
     def at_start_s(self) -> float:
         """Core seconds of work for which the initial credits of all VMs are good."""
         return self.vms * initial_work_s(self.offer)
-
-
-def _parts(number: int) -> list[int]:
-    """Parts of 1, 2, 4, ... and the rest, which make every number up to this one."""
-    parts, part = [], 1
-    while number > 0:
-        parts.append(min(part, number))
-        number -= parts[-1]
-        part *= 2
-    return parts
 
 
 def core_pattern_bound(instance: Instance, configurations: ConfigurationBound, at_most: float = math.inf) -> float:

@@ -23,7 +23,7 @@ from contextlib import suppress
 import numpy as np
 
 from ...core.errors import ModelRefusal
-from ...core.limits import ITERATIONS, LimitReached, checkpoint, count_work
+from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import NEARLY, TABLE_BYTES, IntArray, rounded_down
 from ...instances.entries import FULL_SPEED, RentalOffer
 from ...instances.instance import Instance
@@ -133,11 +133,13 @@ class _Cores:
             return False
         duals = np.maximum(self.programme.duals[: len(self.size)], 0.0)
         worth = np.floor(duals / max(float(duals.max()), NEARLY) * _UNIT).astype(np.int64)
+        from .core_knapsack_kernel import knapsack  # what loads a compiler, which few bags ask for
+
         gained = 0
         of_offers = zip(self.seconds, self.number.tolist(), self.left_s(end_s).tolist(), strict=True)
         for seconds, number, left_s in of_offers:
             checkpoint()
-            gained += number * self._most_worth(worth, seconds, left_s)
+            gained += number * int(knapsack(worth, seconds, self.size, left_s).best[-1])
         return gained < int(worth @ self.size)
 
     def left_s(self, end_s: int) -> IntArray:
@@ -154,15 +156,3 @@ class _Cores:
             ends_s = np.cumsum(np.repeat(seconds[order], self.size[order]))
             most.append(np.searchsorted(ends_s, left_s, side="right"))
         return np.array(most)
-
-    def _most_worth(self, worth: IntArray, seconds: IntArray, most_s: int) -> int:
-        """Return the most that the tasks are worth that one core runs in so many seconds."""
-        from .core_knapsack_kernel import core_gains  # what loads a compiler, which few bags ask for
-
-        kinds = np.flatnonzero((worth > 0) & (seconds <= most_s))
-        copies = np.minimum(self.size[kinds], most_s // seconds[kinds])
-        n_items = sum(number.bit_length() for number in copies.tolist())
-        best, taken = np.empty(most_s + 1, dtype=np.int64), np.empty((n_items, most_s + 1), dtype=bool)
-        count_work(ITERATIONS.knapsack_entry * taken.size)
-        core_gains(worth[kinds], seconds[kinds], copies, best, taken)
-        return int(best[-1])

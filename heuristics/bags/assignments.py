@@ -15,7 +15,7 @@ from ...instances.instance import Instance
 from ...schedules.queues import Queue, queues_of_schedule
 from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import objective_weights, time_zero_s, vm_rents
-from .core_loads import bills_of, charged, latest_ends_s
+from .core_loads import SPARE_VMS, bills_of, charged, latest_ends_s
 
 if TYPE_CHECKING:
     from .annealing_kernel import Objective
@@ -102,7 +102,7 @@ class Assignments:
         return plan_of_places(instance, open_tasks, places, cores, starts_s, offers, baseline[open_tasks])
 
 
-def assignments_of(schedule: Schedule, spare_vms: int) -> Assignments:
+def assignments_of(schedule: Schedule, spare_vms: int = SPARE_VMS) -> Assignments:
     """Make the state of a plan, with ``spare_vms`` empty VMs of each offer beside it, as far as the limits allow.
 
     Machines that take tasks are there as well.

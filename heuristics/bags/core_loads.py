@@ -235,7 +235,9 @@ class CoreLoads:
         return core, self.core_tasks[core, np.arange(len(core)) - first[core]]
 
 
-def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, filled: float = 1.0) -> CoreLoads | None:
+def priced_start(
+    instance: Instance, bound: DivisibleBound, spare_vms: int = SPARE_VMS, *, filled: float = 1.0
+) -> CoreLoads | None:
     """Make a first state by the prices of the bound.
 
     Tasks that have most to lose go first, to their cheapest offer that still has room until the end of the divisible
@@ -285,7 +287,9 @@ def priced_start(instance: Instance, bound: DivisibleBound, spare_vms: int, *, f
     return state if _longest_first(state, column, opened) else None
 
 
-def start_from_schedule(instance: Instance, schedule: Schedule, offers: IntArray, spare_vms: int) -> CoreLoads | None:
+def start_from_schedule(
+    instance: Instance, schedule: Schedule, offers: IntArray, spare_vms: int = SPARE_VMS
+) -> CoreLoads | None:
     """Make the state of a plan, with ``spare_vms`` empty VMs of each offer beside it.
 
     Tasks of VMs that do not exist, or not any more, are on new ones of their kind, or all where they add least to the

@@ -36,6 +36,7 @@ from .annealing import GOLDEN
 from .core_loads import (
     LITTLE_TO_GAIN,
     MANY_TASKS,
+    SPARE_VMS,
     CoreLoads,
     by_size,
     core_level_s,
@@ -285,7 +286,7 @@ _LAST = 3
 """Tasks of a full core that are chosen so as to leave no time."""
 
 
-def least_rent_start(instance: Instance, bound: DivisibleBound, spare_vms: int) -> CoreLoads | None:
+def least_rent_start(instance: Instance, bound: DivisibleBound, spare_vms: int = SPARE_VMS) -> CoreLoads | None:
     """Make a first state without machines that is a plan; None if not all tasks find a place in this way.
 
     Where tasks on spot VMs must end early, these VMs are filled as far as lets all of them do so.

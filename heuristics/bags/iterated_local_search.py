@@ -422,7 +422,7 @@ class _Plan:
 
     def fits(self, vm: Queue, task: int) -> bool:
         """True if a task can be appended to a VM and ends in time."""
-        if not _able(self.instance, vm.offer, task):
+        if self.instance.sustained_s[self.instance.task_group[task], vm.offer.index] > self.instance.deadline_s:
             return False
         return ends_in_time(self.instance, Queue(vm.offer, [*vm.tasks, task]))
 
@@ -450,7 +450,3 @@ class _Plan:
                 if last is None or end > last[0]:
                     last = end, queue, task
         return None if last is None else (last[1], last[2])
-
-
-def _able(instance: Instance, offer: RentalOffer, task: int) -> bool:
-    return int(instance.sustained_s[int(instance.task_group[task]), offer.index]) <= instance.deadline_s

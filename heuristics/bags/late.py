@@ -22,7 +22,6 @@ from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule, plan_of_places
 from .annealing import QueuesWalk, SearchOptions, Steps, cooled, random_state
 from .assignments import assignments_of
-from .core_loads import SPARE_VMS
 
 _MOVES_A_TASK, _MOST_MOVES = 1_000, 200_000
 """Moves without a limit of time."""
@@ -131,7 +130,7 @@ def anneal_late(plan: Schedule, seed: int, until: float) -> Schedule:
     group, value = instance.task_group, value_of(plan, instance)
     assert value is not None, "the plan is right"
     weights = instance.weight[group]
-    state = assignments_of(replace(plan, instance=wider), SPARE_VMS)
+    state = assignments_of(replace(plan, instance=wider))
     # One after the other: a late task outweighs all seconds of delay, and a second of delay the whole objective.
     second = _MORE * (value.objective or 1.0) / weights.min()
     task = _MORE * second * max(value.lateness_s / weights.max(), wider.deadline_s)

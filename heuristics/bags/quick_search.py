@@ -27,7 +27,7 @@ from ...schedules.schedule import Schedule, UnsuitablePlanError, plan_of_places
 from ...schedules.timing import held_usd, objective_weights
 from .annealing import LoadsWalk, QueuesWalk, SearchOptions, Steps, cooled, random_state
 from .assignments import assignments_of
-from .core_loads import GONE, SPARE_VMS, CoreLoads, cores_of, offers_of, places_of, priced_start, start_from_schedule
+from .core_loads import GONE, CoreLoads, cores_of, offers_of, places_of, priced_start, start_from_schedule
 from .listed_plans import listed_plan
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def quick_plan(
     if not len(instance.open_tasks):
         return schedule_of_queues(instance, [])
     if memory_is_free(instance) and not instance.has_dates:
-        state = None if start is None else start_from_schedule(instance, start, bound.offers, SPARE_VMS)
+        state = None if start is None else start_from_schedule(instance, start, bound.offers)
         if state is not None:
             # Where the VMs of the start fill a limit of a group, it has no others, and there may be no way out.
             found = _cool_loads(state, seed, _moment(until, 1.0 if state.feasible() else 0.5))
             if found is not None or stopped():
                 return found
-        state = priced_start(instance, bound, SPARE_VMS)
+        state = priced_start(instance, bound)
         return None if state is None else _cool_loads(state, seed, _moment(until, 1.0))
     plan = None if start is None else _carried_queues(instance, start)
     plan = plan or listed_plan(instance)
@@ -120,7 +120,7 @@ def _cool_loads(state: CoreLoads, seed: int, until: float) -> Schedule | None:
 
 def _cool_assignments(plan: Schedule, seed: int, until: float) -> Schedule:
     """Anneal the tasks of each VM and their order until a moment."""
-    state = assignments_of(plan, SPARE_VMS)
+    state = assignments_of(plan)
     state.objective = _with_ties(state.instance, state.objective, state.fleet.offer)
     walk = QueuesWalk(state, random_state(seed, 0))
     temperatures, until = SearchOptions().temperatures(state.instance, 0), _enough(state.instance, until)

@@ -22,7 +22,6 @@ from .core_loads import (
     FEW_TASKS,
     LITTLE_TO_GAIN,
     MANY_TASKS,
-    SPARE_VMS,
     CoreLoads,
     full_speed,
     priced_start,
@@ -140,7 +139,9 @@ def _without_annealing(
             of_first = first_plan(instance)
             found.take(of_first.schedule)
         if found.best is None and found.bound < np.inf and any(offer.burstable for offer in instance.offers):
-            found.take(_at_full_speed(instance))
+            from .listed_plans import full_speed_plan
+
+            found.take(full_speed_plan(instance))
         explanation = of_first.explanation or explanation
     if found.best is None and found.bound == np.inf:
         explanation = "no plan exists: even divisible tasks do not fit the limits"
@@ -159,13 +160,6 @@ def _listed(instance: Instance) -> Schedule | None:
     from .listed_plans import listed_plan
 
     return listed_plan(instance)
-
-
-def _at_full_speed(instance: Instance) -> Schedule | None:
-    """Return the plan of burstable VMs at full speed."""
-    from .listed_plans import full_speed_plan
-
-    return full_speed_plan(instance)
 
 
 def _search_queues(instance: Instance, bound: DivisibleBound, options: SearchOptions, found: Found) -> None:
@@ -221,7 +215,7 @@ def begins_with_a_plan(instance: Instance) -> bool:
 
 def _plan_to_begin_with(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
     """Return the state of a plan with as few VMs as do, and with tasks that end as early as they must; None without."""
-    state = least_rent_start(instance, bound, SPARE_VMS)
+    state = least_rent_start(instance, bound)
     if state is not None and closes_gap(state.value(), bound.objective, LITTLE_TO_GAIN):
         return state
     in_lanes = _state_in_lanes(instance, bound)
@@ -233,7 +227,7 @@ def _plan_to_begin_with(instance: Instance, bound: DivisibleBound) -> CoreLoads 
 def _state_in_lanes(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
     """Return the state of a plan in lanes."""
     plan = lanes_plan(instance, bound)
-    return None if plan is None else start_from_schedule(instance, plan, bound.offers, SPARE_VMS)
+    return None if plan is None else start_from_schedule(instance, plan, bound.offers)
 
 
 def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[None]:
@@ -301,11 +295,11 @@ def _search_core_loads(
             return
         state = starts.pop(number, None)
         if state is None and number % 2 and found.best is not None:
-            state = start_from_schedule(instance, found.best, bound.offers, SPARE_VMS)
+            state = start_from_schedule(instance, found.best, bound.offers)
         elif state is None:
-            state = priced_start(instance, bound, SPARE_VMS)
+            state = priced_start(instance, bound)
             if number == 0 and found.best is not None and _is_worse(state, found.objective, rate):
-                state = start_from_schedule(instance, found.best, bound.offers, SPARE_VMS) or state
+                state = start_from_schedule(instance, found.best, bound.offers) or state
         if state is None or found.run.answered(found.objective, found.bound):
             return
         state.charge(rate)
@@ -348,7 +342,7 @@ def _roomy_start(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
     cannot; of a bag of many tasks, the annealing would not find its way to a plan from there.
     """
     for filled in FILLED:
-        state = priced_start(instance, bound, SPARE_VMS, filled=filled)
+        state = priced_start(instance, bound, filled=filled)
         if state is None or _late_share(state) <= _MOST_LATE:
             return state if filled < 1.0 else None
     return None
