@@ -200,8 +200,7 @@ def _lanes(instance: Instance, bound: DivisibleBound | None) -> _Lanes:
         needed_kb, slots = np.maximum(lower_of(instance.memory_kb), 1), slots_of(instance.memory_kb)
         most = np.minimum(lower_of(offer.memory_kb) // needed_kb, offer.vcpus // slots)
         able = instance.sustained_s[:, offer.index] < NEVER
-        # As many lanes as the tasks of some group allow at most: with fewer, no others would fit, and with more,
-        # these would not.
+        # As many lanes as the tasks of some group allow at most: fewer would take no others, and more not these.
         asked = np.unique(most[able & (most > 0)])
         if len(asked) > _MOST_WIDTHS:
             asked = asked[np.linspace(0, len(asked) - 1, _MOST_WIDTHS).astype(int)]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 
 import numpy as np
 
@@ -107,7 +106,9 @@ def search(
 
 def _bound_and_beginning(instance: Instance, found: Found, soon: bool) -> tuple[DivisibleBound, CoreLoads | None]:
     """Return the divisible bound, and the state of a plan to begin with if there is to be one; None without."""
-    with _until_there_is_a_plan(found, soon):
+    # If there is no plan yet, and will be one soon, nothing but a request to stop ends this.
+    awaited = soon and found.best is None and found.run.threshold == -math.inf
+    with overtime(math.inf) if awaited else nullcontext():
         bound = divisible_bound(instance)
         found.raise_bound(bound.objective)
         if soon and bound.objective < np.inf:
@@ -186,10 +187,13 @@ def _search_cores(
     if not (bursts and _by_assignments(instance)):
         _search_core_loads(instance, bound, options, found, goes_on, least_rent)
         return
-    with _taken_at_last(found, least_rent):  # no start: more VMs have more credits
+    try:  # the least rent is no start: more VMs have more credits
         _search_core_loads(instance, bound, options, found, False, None)
         if not found.run.answered(found.objective, bound.objective):
             _search_queues(instance, bound, options, found)
+    finally:  # it may be the best plan all the same, also when the time is over
+        if least_rent is not None:
+            found.take(least_rent.schedule())
 
 
 def _by_assignments(instance: Instance) -> bool:
@@ -228,22 +232,6 @@ def _state_in_lanes(instance: Instance, bound: DivisibleBound) -> CoreLoads | No
     """Return the state of a plan in lanes."""
     plan = lanes_plan(instance, bound)
     return None if plan is None else start_from_schedule(instance, plan, bound.offers)
-
-
-def _until_there_is_a_plan(found: Found, soon: bool) -> AbstractContextManager[None]:
-    """Let nothing but a request to stop end the work inside, if there is no plan yet, and will be one soon."""
-    wanted = found.best is None and found.run.threshold == -math.inf
-    return overtime(math.inf) if soon and wanted else nullcontext()
-
-
-@contextmanager
-def _taken_at_last(found: Found, state: CoreLoads | None) -> Iterator[None]:
-    """Hand over the plan of a state at the end of a ``with`` block, also after an exception in it."""
-    try:
-        yield
-    finally:
-        if state is not None:
-            found.take(state.schedule())
 
 
 def bursting_pays(instance: Instance) -> bool:
