@@ -17,20 +17,18 @@ from ...core.wording import counted
 from ...instances.entries import NEVER
 from ...models.streams.sizing import (
     Covering,
+    Objective,
     SizingProblem,
+    SizingProgram,
     all_tasks_finish,
     covering_of,
     fastest_type,
+    inexact,
     missing_s,
     paid_blocks,
     planning_cost_usd,
-    tasks_per_vm,
-)
-from ...models.streams.sizing_program import (
-    Objective,
-    SizingProgram,
-    inexact,
     ranks_of,
+    tasks_per_vm,
     tightened,
 )
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.models.streams.sizing import (
     Covering,
+    Objective,
     SizingProblem,
+    SizingProgram,
     TypeChoice,
     all_tasks_finish,
     block_price_usd,
@@ -21,10 +23,11 @@ from spotbag.models.streams.sizing import (
     missing_s,
     paid_blocks,
     planning_cost_usd,
+    ranks_of,
     tasks_finished,
     tasks_per_vm,
+    tightened,
 )
-from spotbag.models.streams.sizing_program import Objective, SizingProgram, ranks_of, tightened
 from spotbag.solvers.streams.sizing import cheapest_counts
 from tests.helpers.sizing_problems import job, random_job
 
