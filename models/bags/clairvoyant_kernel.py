@@ -37,17 +37,30 @@ class Checkpoints(NamedTuple):
     spot: BoolArray
 
 
+class Tasks(NamedTuple):
+    """Groups of tasks, and what each column can do of them.
+
+    Attributes
+    ----------
+    counts : array of float, shape (n_groups,)
+        Tasks of each group.
+    needs : array of float, shape (2, n_groups)
+        Cores of a task of each group, and its memory.
+    work_s : array of float, shape (n_groups, n_columns)
+        Core seconds of a task on each column, without checkpoints.
+    shares : array of float, shape (n_groups, n_columns)
+        Most of a task that each column can do, 0 to 1.
+    """
+
+    counts: FloatArray
+    needs: FloatArray
+    work_s: FloatArray
+    shares: FloatArray
+
+
 @compiled
 def do_cheapest(
-    counts: FloatArray,
-    work_s: FloatArray,
-    shares: FloatArray,
-    needs: FloatArray,
-    checkpoints: Checkpoints,
-    counted: bool,
-    up_s: FloatArray,
-    core_price: FloatArray,
-    memory_price: FloatArray,
+    tasks: Tasks, checkpoints: Checkpoints, counted: bool, up_s: FloatArray, prices: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
     """Do all tasks where it is cheapest, on each column no more than a share of every task.
 
@@ -57,21 +70,13 @@ def do_cheapest(
 
     Parameters
     ----------
-    counts : array of float, shape (n_groups,)
-        Tasks of each group.
-    work_s : array of float, shape (n_groups, n_columns)
-        Core seconds of a task on each column, without checkpoints.
-    shares : array of float, shape (n_groups, n_columns)
-        Most of a task that each column can do, 0 to 1.
-    needs : array of float, shape (2, n_groups)
-        Cores of a task of each group, and its memory.
-    checkpoints : Checkpoints
-        What has to be written of a task that is cut.
+    tasks, checkpoints : Tasks, Checkpoints
+        What has to be done, and what has to be written of a task that is cut.
     counted : bool
         Whether checkpoints are counted; else they are a share of the work, which is less.
     up_s : array of float, shape (n_columns,)
         Seconds that a task can be on each column, checkpoints included.
-    core_price, memory_price : array of float, shape (n_columns,)
+    prices : array of float, shape (2, n_columns)
         Price of a core for a second, and of a KB of memory for a second.
 
     Returns
@@ -80,7 +85,7 @@ def do_cheapest(
         What all tasks cost, infinite if one cannot be done; core seconds, and KB seconds of memory, that each column
         gets.
     """
-    n_groups, n_columns = work_s.shape
+    n_groups, n_columns = tasks.work_s.shape
     n_offers = checkpoints.offer[n_columns - 1] + 1
     core_s, memory_kb_s, least_s = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns)
     of_columns, order = np.zeros((6, n_columns)), np.arange(2 * n_columns)
@@ -91,8 +96,8 @@ def do_cheapest(
         task = _Task(
             dump_s=checkpoints.dump_s[g],
             offer=checkpoints.offer,
-            work_s=work_s[g],
-            share=shares[g],
+            work_s=tasks.work_s[g],
+            share=tasks.shares[g],
             up_s=up_s,
             prices=of_columns[:2].reshape(-1),
             slower=of_columns[2],
@@ -105,12 +110,13 @@ def do_cheapest(
             done=of_columns[4],
             used_s=of_columns[5],
         )
-        price = needs[0, g] * core_price + needs[1, g] * memory_price
+        cores, memory_kb = tasks.needs[0, g], tasks.needs[1, g]
+        price = cores * prices[0] + memory_kb * prices[1]
         _look_at(task, checkpoints.interval_s[g], checkpoints.spot, price, counted)
         least = _least(task, price, numbers[2], numbers[3:], least_s)
-        value += counts[g] * least
-        core_s += counts[g] * needs[0, g] * least_s
-        memory_kb_s += counts[g] * needs[1, g] * least_s
+        value += tasks.counts[g] * least
+        core_s += tasks.counts[g] * cores * least_s
+        memory_kb_s += tasks.counts[g] * memory_kb * least_s
     return value, core_s, memory_kb_s
 
 
@@ -224,11 +230,7 @@ def _least(task: _Task, price: FloatArray, written: IntArray, branch: IntArray, 
             cost = _fill(task, least * _LESS, last, written, price)
             following = _NONE
             if cost < math.inf:
-                # Checkpoints of an offer in use that are open yet are a share of the work: a bound, no way to do it.
-                for o in range(len(written)):
-                    if task.most[o] > 0 and written[o] == _OPEN and task.done[task.column[o]] > 0.0:
-                        following = o
-                        break
+                following = _undecided(task, written)
                 if following == _NONE:
                     least = cost
                     least_s[:] = task.used_s
@@ -255,6 +257,18 @@ def _least(task: _Task, price: FloatArray, written: IntArray, branch: IntArray, 
             if depth < 0:
                 break
     return least
+
+
+@compiled_part
+def _undecided(task: _Task, written: IntArray) -> int:
+    """Return an offer in use whose number of checkpoints is open yet; `_NONE` if there is none.
+
+    There, checkpoints are a share of the work: what was filled is a bound, and no way to do the task.
+    """
+    for o in range(len(written)):
+        if task.most[o] > 0 and written[o] == _OPEN and task.done[task.column[o]] > 0.0:
+            return o
+    return _NONE
 
 
 @compiled_part

@@ -59,7 +59,7 @@ from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Billing
 from ...instances.entries import LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, RentalOffer
 from ...instances.instance import Instance
-from ...models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
+from ...models.bags.clairvoyant_kernel import Checkpoints, Tasks, do_cheapest
 from ...models.bags.rentable_time import (
     RentableTime,
     limited_groups,
@@ -225,14 +225,16 @@ class ClairvoyantBounds:
         if not len(doubtful):
             return ""
         some_up_s = float(time.span_s[time.up.any(axis=1)].sum())
-        one, needs, every = np.ones(1), np.array([[1.0], [0.0]]), np.ones(len(self.columns))
+        # A core second costs 1 everywhere, and memory nothing: the cost of a task is the time that it takes.
+        one, needs, prices = np.ones(1), np.array([[1.0], [0.0]]), np.outer([1.0, 0.0], np.ones(len(self.columns)))
         work, written = self._work, self._work.checkpoints
         late = []
         for row in doubtful.tolist():
             line = slice(row, row + 1)
             # The least time is that on the fastest VMs, for as long as each can.
             of_task = Checkpoints(written.dump_s[line], written.interval_s[line], written.offer, written.spot)
-            least_s = do_cheapest(one, work.work_s[line], shares[line], needs, of_task, True, up_s, every, 0 * every)[0]
+            alone = Tasks(one, needs, work.work_s[line], shares[line])
+            least_s = do_cheapest(alone, of_task, True, up_s, prices)[0]
             if least_s > some_up_s * (1 + 2 * _NOISE):
                 late.append(int(self._first_group[row]))
         if not late:
@@ -340,17 +342,9 @@ class Dual:
         for_memory = np.zeros(self.n_columns)
         for_memory[work.memory_columns] = theta[self.n_columns :]
         for_memory = np.minimum(for_memory, total)
-        value, core_s, memory_kb_s = do_cheapest(
-            work.counts,
-            work.work_s,
-            self.shares,
-            work.needs,
-            work.checkpoints,
-            counted,
-            self.up_s,
-            (total - for_memory) / work.cores,
-            for_memory / work.sizes_kb,
-        )
+        tasks = Tasks(work.counts, work.needs, work.work_s, self.shares)
+        prices = np.stack([(total - for_memory) / work.cores, for_memory / work.sizes_kb])
+        value, core_s, memory_kb_s = do_cheapest(tasks, work.checkpoints, counted, self.up_s, prices)
         used_s = core_s / work.cores
         return value, np.concatenate([used_s, (memory_kb_s / work.sizes_kb - used_s)[work.memory_columns]])
 

@@ -22,7 +22,7 @@ from spotbag.instances.clouds import Billing
 from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models.bags.clairvoyant_kernel import Checkpoints, do_cheapest
+from spotbag.models.bags.clairvoyant_kernel import Checkpoints, Tasks, do_cheapest
 from spotbag.models.bags.task_classes import effective_cores
 from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds, clairvoyant_bound
 from spotbag.solvers.bags.solve import solve
@@ -526,17 +526,9 @@ def _compare_with_all_ways(problem: Instance, data: st.DataObject) -> None:
             offer=np.arange(n),
             spot=np.array([offer.market == "spot" for offer in problem.offers]),
         )
-        found, core_s, _ = do_cheapest(
-            np.ones(1),
-            np.where(able, work_s, 1.0),
-            shares,
-            np.array([[1.0], [0.0]]),
-            checkpoints,
-            True,
-            np.array(up_s),
-            np.array(price),
-            np.zeros(n),
-        )
+        tasks = Tasks(np.ones(1), np.array([[1.0], [0.0]]), np.where(able, work_s, 1.0), shares)
+        prices = np.array([price, [0.0] * n])
+        found, core_s, _ = do_cheapest(tasks, checkpoints, True, np.array(up_s), prices)
         expected = least_usd(problem, group, up_s, price)
         assert found == pytest.approx(expected, rel=1e-8) or (expected == math.inf and found == math.inf)
         assert found == math.inf or float(core_s @ price) == pytest.approx(found)
