@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from ...core.limits import seconds_left
 
+SMALL_TASKS = 20
+"""Tasks of a bag that exact models prove as a rule, so that it is their time which counts, and not that of a search."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:

@@ -10,18 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ...core.errors import ModelRefusal
-from ...instances.group_limits import binding_limits
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode
-from ...models.bags.task_classes import memory_is_free, task_classes, usable_offers
+from ...models.bags.task_classes import task_classes
 from ...schedules.method import Outcome, Run
 from ...schedules.timing import objective_weights
 from .class_dynamic_programme import best_plan
 from .class_tables import MOST_COUNT_VECTORS, count_vectors, require_few_count_vectors
 from .exact_method import ModelTrace, begin_in_window, exact_outcome, start_plan
 from .slack_fleets import SlackFleets
-
-_FEW_STATES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +99,3 @@ def _is_open(outcome: Outcome, run: Run) -> bool:
     best = math.inf if outcome.schedule is None else outcome.schedule.objective
     bound = -math.inf if outcome.bound is None else outcome.bound
     return bound < math.inf and not run.answered(best, bound)
-
-
-def has_small_class_programme(instance: Instance) -> bool:
-    """True if the programme is rather done in a tenth of a second than a search; that it refuses credits is left open.
-
-    Parameters
-    ----------
-    instance : Instance
-        With D_spot set.
-    """
-    if not memory_is_free(instance):
-        return False
-    most = [most for _, most in binding_limits(instance, usable_offers(instance))]
-    return count_vectors(task_classes(instance)) * math.prod(each + 1 for each in most) <= _FEW_STATES

@@ -27,7 +27,7 @@ from ...models.bags.cpu_credits import (
     credits_count_at_the_end,
     end_with_credits_s,
 )
-from ...models.bags.task_classes import TaskClasses, task_classes, usable_offers
+from ...models.bags.task_classes import TaskClasses, memory_is_free, task_classes, usable_offers
 
 MOST_COUNT_VECTORS = 50_000
 """Count vectors beyond which the programme refuses."""
@@ -40,6 +40,9 @@ MOST_TABLE_STEPS = 4_000_000_000
 
 MOST_TABLE_CELLS = TABLE_BYTES // 8
 """Count vectors times cores, over all offers, beyond which the programme refuses: 8 bytes each."""
+
+_FEW_STATES = 10_000
+"""States up to which the programme is done in about a tenth of a second, and no search is worth its time."""
 
 _NAME = "the class programme"
 
@@ -106,6 +109,20 @@ def _refuse_beyond(most: int, number: int, what: str, of: str) -> None:
 def count_vectors(classes: TaskClasses) -> int:
     """Return the number of count vectors of some classes."""
     return math.prod((classes.size + 1).tolist())
+
+
+def has_small_class_programme(instance: Instance) -> bool:
+    """True if the programme is rather done than a search; that it refuses credits is left open.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    """
+    if not memory_is_free(instance):
+        return False
+    most = [most for _, most in binding_limits(instance, usable_offers(instance))]
+    return count_vectors(task_classes(instance)) * math.prod(each + 1 for each in most) <= _FEW_STATES
 
 
 class ClassTables:

@@ -22,8 +22,8 @@ from ...schedules.lateness import late_s, lost_tasks, with_late
 from ...schedules.method import Run
 from ...schedules.schedule import Schedule
 from ..backend import SolverLimits
-from .attempts import NO_TIME
 from .budget import BUDGET
+from .goals import NO_TIME
 from .infeasible import deadline_with_plan_s, simple_plan
 from .result import Result
 

@@ -35,15 +35,15 @@ from ...models.bags.task_classes import (
 )
 from ...schedules.method import Outcome, Run, StepEnd, StepTaken, TracePoint
 from ...schedules.timing import objective_weights
-from .budget import BUDGET
+from .budget import BUDGET, SMALL_TASKS
 from .methods import find_method, make_options
 
 if TYPE_CHECKING:
     from ...models.bags.configurations import ConfigurationBound
 
 
-_FEW, SMALL_TASKS, _MIDDLING = 12, 20, 60
-"""Tasks of a tiny bag, or classes of one with few; tasks of a small bag, and of a middling one."""
+_FEW, _MIDDLING = 12, 60
+"""Tasks of a tiny bag, or classes of one with few; tasks of a middling bag."""
 
 
 class Facts:
@@ -155,7 +155,7 @@ class Facts:
         """True if the class programme is done in a tenth of a second."""
         if not self.classed:
             return False
-        from .class_programme_method import has_small_class_programme  # here, as below, since few bags have few classes
+        from .class_tables import has_small_class_programme  # here, as below, since few bags have few classes
 
         return has_small_class_programme(self.instance)
 

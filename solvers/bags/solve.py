@@ -40,9 +40,8 @@ from ...schedules.documents import Survival
 from ...schedules.method import TracePoint
 from ...schedules.plan_text import LOSSES, NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule, UnsuitablePlanError, busy_before
-from .attempts import Attempt, Attempts, StepLog
 from .budget import BUDGET
-from .goals import FirstStage, SecondStage, cheapest_by, first_stage, plan_of, second_stage
+from .goals import Attempt, Attempts, FirstStage, SecondStage, StepLog, cheapest_by, first_stage, plan_of, second_stage
 from .methods import GivenMethod, find_method, make_options
 from .result import Result, Stage, Status, stages_of
 

@@ -36,9 +36,8 @@ from ...schedules.documents import SpotWith
 from ...schedules.plan_text import LOSSES
 from ...schedules.rescue_order import longest_first_order, rescuable
 from ...schedules.schedule import Schedule, UnsuitablePlanError
-from .attempts import Attempt, Attempts
 from .budget import BUDGET
-from .goals import FirstStage, SecondStage, first_stage, plan_of, second_stage, simple_plan
+from .goals import Attempt, Attempts, FirstStage, SecondStage, first_stage, plan_of, second_stage, simple_plan
 from .methods import find_method, make_options
 
 _NOTHING = Attempt(None, -math.inf)

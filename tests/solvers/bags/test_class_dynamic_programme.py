@@ -24,11 +24,8 @@ from spotbag.schedules.timing import objective_value
 from spotbag.solvers.backend import SolverLimits
 from spotbag.solvers.bags import class_tables
 from spotbag.solvers.bags.class_dynamic_programme import BestPlan, ClassProgramme, ParetoPoint, best_plan
-from spotbag.solvers.bags.class_programme_method import (
-    ClassProgrammeOptions,
-    class_programme,
-    has_small_class_programme,
-)
+from spotbag.solvers.bags.class_programme_method import ClassProgrammeOptions, class_programme
+from spotbag.solvers.bags.class_tables import has_small_class_programme
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.highs import solve_with_highs
 from tests.helpers.exhaustive import exhaustive_front

@@ -12,8 +12,7 @@ from spotbag.audits.bags.plan import check
 from spotbag.core.errors import ModelRefusal, SpotbagError
 from spotbag.instances.entries import Goal
 from spotbag.instances.instance import Instance
-from spotbag.solvers.bags.attempts import Attempt, Attempts
-from spotbag.solvers.bags.goals import SecondStage, second_value
+from spotbag.solvers.bags.goals import Attempt, Attempts, SecondStage, second_value
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_front
