@@ -95,21 +95,7 @@ def solve_cp_model(
     problem = model.validate()
     if problem:
         raise SpotbagError(f"CP-SAT refuses a model; please report this: {problem}")
-    solver = cp_model.CpSolver()
-    parameters = solver.parameters
-    parameters.num_workers = limits.threads
-    parameters.random_seed = limits.seed
-    parameters.relative_gap_limit = limits.target_gap
-    parameters.catch_sigint_signal = False
-    if not inclusions:
-        parameters.presolve_inclusion_work_limit = 0
-    checkpoint()
-    left, by_work = seconds_left(), current_limit().work is not None
-    if left is not None and by_work:
-        parameters.max_deterministic_time = left * ITERATIONS.second / ITERATIONS.cp_sat_second
-    elif left is not None:
-        parameters.max_time_in_seconds = left
-
+    solver = _new_solver(limits, inclusions)
     news: list[tuple[float, float]] = []  # of the solver's thread; callers hear of them in their own
     last: list[tuple[cp_model_helper.CpSolverResponse, float]] = []
 
@@ -134,19 +120,51 @@ def solve_cp_model(
             raise LimitReached
         found, bound = last[0]
         return SolverAnswer("feasible", read(lambda column: cp_model_helper.ResponseHelper.value(found, column)), bound)
-    status = statuses[0]
     count_work(ITERATIONS.cp_sat_second * solver.response_proto.deterministic_time)
+    return _answer(solver, statuses[0], read, lambda objective: objective / factor + constant)
+
+
+def _new_solver(limits: SolverLimits, inclusions: bool) -> cp_model.CpSolver:
+    """Return a solver with the settings of `solve_cp_model`, and the time that is left."""
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    parameters = solver.parameters
+    parameters.num_workers = limits.threads
+    parameters.random_seed = limits.seed
+    parameters.relative_gap_limit = limits.target_gap
+    parameters.catch_sigint_signal = False  # `core.processes.interruptible` hears of it, and ends the search
+    if not inclusions:
+        parameters.presolve_inclusion_work_limit = 0
+    checkpoint()
+    left = seconds_left()
+    if left is not None and current_limit().work is not None:
+        # Its own count of work: the same on any machine, so that the same call makes the same plan.
+        parameters.max_deterministic_time = left * ITERATIONS.second / ITERATIONS.cp_sat_second
+    elif left is not None:
+        parameters.max_time_in_seconds = left
+    return solver
+
+
+def _answer(
+    solver: cp_model.CpSolver,
+    status: cp_model.CpSolverStatus,
+    read: Callable[[Callable[[cp_model.IntVar], int]], Values],
+    true_value: Callable[[float], float],
+) -> SolverAnswer[Values]:
+    """Return the answer of a solver that has ended, with objectives as they are outside of the model."""
+    from ortools.sat.python import cp_model
+
     if status == cp_model.MODEL_INVALID:
         raise SpotbagError("CP-SAT calls a model invalid; please report this")
     if status == cp_model.INFEASIBLE:
         return SolverAnswer("infeasible", None, math.inf)
     if status != cp_model.OPTIMAL:
         current_limit().ended_by_time()  # by its own clock, which may be a little ahead of ours
-    bound = solver.best_objective_bound / factor + constant
+    bound = true_value(solver.best_objective_bound)
     if status == cp_model.UNKNOWN:
         return SolverAnswer("unknown", None, bound)
-    values = read(solver.value)
-    return SolverAnswer("optimal" if status == cp_model.OPTIMAL else "feasible", values, bound)
+    return SolverAnswer("optimal" if status == cp_model.OPTIMAL else "feasible", read(solver.value), bound)
 
 
 def _solved(

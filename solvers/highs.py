@@ -40,7 +40,6 @@ def solve_with_highs(
         A solution to start from.
     better_than : float
         Look only for solutions with a smaller objective; "infeasible" then means that there is none.
-
     enough : float
         Any solution with at most this objective will do, and is looked for more than it is proved that there is none.
 
@@ -59,43 +58,66 @@ def solve_with_highs(
     if math.isfinite(better_than):
         solver.setOptionValue("objective_bound", better_than * factor)
     checkpoint()
-    left, by_work = seconds_left(), current_limit().work is not None
-    each, looks, most = ITERATIONS.look_entry * solver.getNumNz(), 0, math.inf
-    if left is not None and by_work:
-        most = left * ITERATIONS.second / max(each, 1)
-    elif left is not None:
-        solver.setOptionValue("time_limit", left)
-    stopped = False
-    news: list[tuple[float, float]] = []  # of the solver's thread; callers hear of them in their own
-    last: list[tuple[IntArray, float]] = []
-
-    def watch(event: Any) -> None:
-        nonlocal looks
-        looks += 1
-        event.interrupt(stopped or looks > most)  # type: ignore[no-untyped-call, unused-ignore]
-
-    def improved(event: Any) -> None:
-        found = event.data_out
-        last[:] = [(np.rint(np.array(found.mip_solution)).astype(np.int64), found.mip_dual_bound / factor)]
-        news.append((found.objective_function_value / factor, found.mip_dual_bound / factor))
-
-    solver.cbMipInterrupt.subscribe(watch)
-    solver.cbSimplexInterrupt.subscribe(watch)
-    solver.cbMipImprovingSolution.subscribe(improved)
-
-    def end() -> None:
-        nonlocal stopped
-        stopped = True
-
-    if run_in_thread(solver.run, end, limits.pass_on(news), leave_after_s=LEAVE_AFTER_S):
-        count_work(each * looks)
-        if looks > most:
-            current_limit().ended_by_time()
+    watch = _Watch(solver, factor)
+    if run_in_thread(solver.run, watch.end, limits.pass_on(watch.news), leave_after_s=LEAVE_AFTER_S):
+        watch.count()
         return _answer(solver, program, factor)
-    if not last or not program.satisfied_by(last[0][0]):
+    # HiGHS goes on in its thread, and what it has told so far is all that can be read.
+    if watch.last is None or not program.satisfied_by(watch.last[0]):
         raise LimitReached
-    values, bound = last[0]
+    values, bound = watch.last
     return SolverAnswer("feasible", values, _lowered(bound))
+
+
+class _Watch:
+    """Watch over a solver that runs in a thread of its own: ends it, and keeps what it finds.
+
+    Where work is counted in place of time, the clock of the solver must say nothing: it may look so many times whether
+    to go on, each of which is worth a pass over its matrix.
+
+    Attributes
+    ----------
+    news : list of (float, float)
+        Objectives and bounds of the solver's thread that callers have not heard of yet; they do in their own.
+    last : (array of int, float) or None
+        The best solution, and the bound when it was found.
+    """
+
+    def __init__(self, solver: Any, factor: float) -> None:
+        self._factor = factor
+        self._work_of_look = ITERATIONS.look_entry * solver.getNumNz()
+        self._looks, self._most_looks = 0, math.inf
+        self._stopped = False
+        self.news: list[tuple[float, float]] = []
+        self.last: tuple[IntArray, float] | None = None
+        left = seconds_left()
+        if left is not None and current_limit().work is not None:
+            self._most_looks = left * ITERATIONS.second / max(self._work_of_look, 1)
+        elif left is not None:
+            solver.setOptionValue("time_limit", left)
+        solver.cbMipInterrupt.subscribe(self._look)
+        solver.cbSimplexInterrupt.subscribe(self._look)
+        solver.cbMipImprovingSolution.subscribe(self._improved)
+
+    def _look(self, event: Any) -> None:
+        self._looks += 1
+        event.interrupt(self._stopped or self._looks > self._most_looks)  # type: ignore[no-untyped-call, unused-ignore]
+
+    def _improved(self, event: Any) -> None:
+        found = event.data_out
+        bound = found.mip_dual_bound / self._factor
+        self.last = np.rint(np.array(found.mip_solution)).astype(np.int64), bound
+        self.news.append((found.objective_function_value / self._factor, bound))
+
+    def end(self) -> None:
+        """Have the solver end at its next look."""
+        self._stopped = True
+
+    def count(self) -> None:
+        """Count the work of a solver that has ended."""
+        count_work(self._work_of_look * self._looks)
+        if self._looks > self._most_looks:
+            current_limit().ended_by_time()
 
 
 def _with_program(program: IntegerProgram, factor: float, limits: SolverLimits, start: IntArray | None) -> Any:
