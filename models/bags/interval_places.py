@@ -205,20 +205,20 @@ class Choices:
         if bound is not None and start is not None and switches.fixing:
             latest_s = bound.latest_makespan_s(instance, start.objective)
             barred = bound.barred(instance, start.objective)
-        self.last_s = latest_s - self.zero_s
+        self._latest_s, self.last_s = latest_s, latest_s - self.zero_s
         self._at_most = math.inf if start is None or not switches.fixing else start.objective
         ready_s = instance.ready_s.tolist()
         offers = usable_offers(instance)
         paid_s, opening_usd = instance.rents.paid_s.tolist(), instance.rents.opening_usd.tolist()
         self.kinds = [
-            self._kind(offer, (), ready_s[k], latest_s, ~barred[:, k], paid_s[k], opening_usd[k])
+            self._kind(offer, (), ready_s[k], ~barred[:, k], paid_s[k], opening_usd[k])
             for k, offer in ((offer.index, offer) for offer in offers)
         ]
-        self.kinds += self._machines(latest_s)
+        self.kinds += self._machines()
         self._refuse_too_many_places()
         self._refuse_too_many_credit_starts()
 
-    def _machines(self, latest_s: int) -> list[Kind]:
+    def _machines(self) -> list[Kind]:
         """Kinds of machines, one for all that can be exchanged.
 
         They are of one offer, run the same until the same moment, take more tasks or not, and have the same credits:
@@ -244,7 +244,6 @@ class Choices:
                 instance.offers[offer],
                 tuple(numbers),
                 ready_s,
-                latest_s,
                 np.full(len(instance.tasks), is_open),
                 *of_machines,
             )
@@ -256,7 +255,6 @@ class Choices:
         offer: RentalOffer,
         machines: tuple[int, ...],
         ready_s: int,
-        latest_s: int,
         allowed: BoolArray,
         free_s: int,
         opening_usd: float,
@@ -265,7 +263,7 @@ class Choices:
     ) -> Kind:
         """Groups of VMs that are alike, with the tasks and modes that are possible there."""
         instance = self.instance
-        limit_s = min(instance.time_limit_s(offer.market), latest_s) - ready_s
+        limit_s = min(instance.time_limit_s(offer.market), self._latest_s) - ready_s
         limit_s = min(limit_s, self._affordable_s(offer, ready_s, free_s))
         first_core_s = min(entry.seconds for entry in busy) if len(busy) == offer.vcpus else 0
         seconds = instance.duration_s[:, offer.index]

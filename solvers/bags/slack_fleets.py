@@ -422,11 +422,11 @@ class _LastSearch:
     def _run(self, rest: int, most_vms: int, allowed: float) -> IntArray | None:
         """Fleet for some tasks within a slack; None if there is none."""
         picked, known = np.zeros(most_vms, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        found = kernel.FULL
+        asked, found = kernel.Rest(rest, most_vms, allowed), kernel.FULL
         while found == kernel.FULL:
             known[0] = int((self._refuted.packed >= 0).sum())
             terms = self._last, self._columns, self._refuted, known, self._fields, picked
-            found = _run(partial(kernel.run_rest, rest, most_vms, allowed, *terms), len(self._refuted.packed))
+            found = _run(partial(kernel.run_rest, asked, *terms), len(self._refuted.packed))
             if found == kernel.FULL:
                 self._refuted = _larger(self._refuted, -np.inf)
         return None if found == kernel.REFUTED else picked[:found]

@@ -168,6 +168,24 @@ class LastOffer(NamedTuple):
     first: IntArray
 
 
+class Rest(NamedTuple):
+    """Question to the last offer: whether tasks run on its VMs within a slack.
+
+    Attributes
+    ----------
+    tasks : int
+        The tasks, packed.
+    vms : int
+        Most VMs.
+    allowed : float
+        Most slack, that of VMs which are not rented included.
+    """
+
+    tasks: int
+    vms: int
+    allowed: float
+
+
 @compiled_part
 def _slot(table: IntArray, packed: int) -> int:
     """Place of a key in a hash table of keys: its own, or the empty one where it belongs."""
@@ -413,19 +431,15 @@ def least_slacks_of_rest(rests: IntArray, vms: IntArray, last: LastOffer, fields
 
 @compiled
 def run_rest(
-    tasks: int, vms: int, allowed: float, last: LastOffer, columns: Columns, refuted: Reached, known: IntArray,
-    fields: Fields, picked: IntArray, halt: IntArray,
+    rest: Rest, last: LastOffer, columns: Columns, refuted: Reached, known: IntArray, fields: Fields, picked: IntArray,
+    halt: IntArray,
 ) -> int:  # fmt: skip
     """Run tasks on VMs of the last offer with at most some slack; return how many VMs, FULL, HALTED or REFUTED.
 
     Parameters
     ----------
-    tasks : int
-        The tasks, packed.
-    vms : int
-        Most VMs.
-    allowed : float
-        Most slack.
+    rest : Rest
+        The tasks, and what they may take.
     last, columns : LastOffer and Columns
         The offer and its columns; the columns of a first class by their slack, ascending.
     refuted : Reached
@@ -437,12 +451,13 @@ def run_rest(
     picked : array of int, shape (vms,)
         Receives the columns.
     """
+    vms, allowed = rest.vms, rest.allowed
     most = len(refuted.packed) // 2
     left = np.zeros(vms + 1, np.int64)
     spent = np.zeros(vms + 1)
     until = np.zeros(vms + 1, np.int64)
-    left[0] = tasks
-    if tasks == 0:
+    left[0] = rest.tasks
+    if rest.tasks == 0:
         return 0 if vms * last.unrented <= allowed else REFUTED
     depth = 0
     entered = True
@@ -489,16 +504,16 @@ def run_rest(
         difference = (left[depth] | fields.guard) - columns.packed[row]
         if (difference & fields.guard) != fields.guard:
             continue
-        rest = left[depth] - columns.packed[row]
+        after = left[depth] - columns.packed[row]
         total = spent[depth] + columns.slack[row]
-        if rest == 0:
+        if after == 0:
             if total + (others - 1) * last.unrented <= allowed:
                 return depth + 1
             continue
-        if total + least_slack_of_rest(rest, others - 1, last, fields) > allowed:
+        if total + least_slack_of_rest(after, others - 1, last, fields) > allowed:
             continue
         depth += 1
-        left[depth] = rest
+        left[depth] = after
         spent[depth] = total
         entered = True
     return REFUTED
