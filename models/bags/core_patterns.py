@@ -1,6 +1,6 @@
 """Patterns: what one core of a VM runs, counted by class of tasks; and plans made of them.
 
-The pattern model, the class programme and the core counts share them.
+The pattern model, the class programme and the search by slack share them.
 """
 
 from __future__ import annotations

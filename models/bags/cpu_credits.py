@@ -127,7 +127,7 @@ def credit_role(
     horizon_s: int,
     busy_s: Sequence[int] = (),
 ) -> CreditRole:
-    """Numbers of CPU credits on the VMs of a burstable offer.
+    """Role of CPU credits on the VMs of a burstable offer.
 
     "always enough": even if all cores work at full speed all the time, or every task runs there at full speed.
     "never enough": no task can run at full speed, or gain by it.

@@ -32,8 +32,6 @@ from .core_patterns import MOST_PATTERNS, OfferPatterns, enumerate_patterns, req
 from .makespan_bounds import MakespanWindow
 from .task_classes import MOST_CLASSES, TaskClasses, effective_cores, least_work_s, task_classes, usable_offers
 
-"""Classes beyond which the model refuses without counting patterns."""
-
 _WORK_UNITS = 10_000
 _NAME = "the pattern model"
 

@@ -1,6 +1,6 @@
 """The method ``class-programme``: the class dynamic programme, for plans better than the one at hand.
 
-Where the cost alone counts, the same prices and slacks reach further: `models.bags.slack_fleets`.
+Where the cost alone counts, the same prices and slacks reach further: `slack_fleets`.
 """
 
 from __future__ import annotations

@@ -38,11 +38,6 @@ _PROGRAM_SHARE = 0.15
 _TRIALS = (200, 5_000)
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnOptions:
-    """The column method has no options."""
-
-
 @dataclass(order=True, slots=True)
 class _Part:
     """A part of the window of makespans, with its bound, and the cost by its end if that is known."""
@@ -56,15 +51,13 @@ class _Part:
     """Bound held by tasks on burstable VMs, which are relaxed: parts of the part have no better one."""
 
 
-def columns(instance: Instance, options: ColumnOptions, run: Run) -> Outcome:
+def columns(instance: Instance, run: Run) -> Outcome:
     """Plan by VM columns.
 
     Parameters
     ----------
     instance : Instance
         With D_spot set.
-    options : ColumnOptions
-        None.
     run : Run
         Limits, and perhaps a plan to start from.
 
@@ -292,7 +285,7 @@ class _ColumnSearch:
         return longer
 
     def outcome(self) -> Outcome:
-        """Result of a part."""
+        """Result of the search, so far."""
         explanation = "no plan was found until the time was over"
         proved = (
             math.inf if self.best is None and self.bound >= self._worst * (1 - OPTIMALITY_TOLERANCE) else self.bound

@@ -252,7 +252,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "patterns",
             "pattern model: integer programme of what each core runs",
-            _built_in(".patterns_method", "patterns", "PatternOptions"),
+            _built_in(".patterns_method", "patterns"),
             True,
             "few classes of identical tasks, memory that never binds; burstable VMs as a relaxation",
             True,
@@ -272,7 +272,7 @@ METHODS: dict[str, MethodEntry] = {
         MethodEntry(
             "columns",
             "column generation over VMs, branching on the makespan",
-            _built_in(".columns_method", "columns", "ColumnOptions"),
+            _built_in(".columns_method", "columns"),
             True,
             "up to 250 classes, few tasks to a VM, memory that binds; burstable VMs as a relaxation",
             True,

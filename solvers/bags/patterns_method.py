@@ -19,20 +19,13 @@ from .budget import BUDGET
 from .exact_method import ModelTrace, begin_in_window, exact_outcome
 
 
-@dataclass(frozen=True, slots=True)
-class PatternOptions:
-    """The pattern model has no options."""
-
-
-def patterns(instance: Instance, options: PatternOptions, run: Run) -> Outcome:
+def patterns(instance: Instance, run: Run) -> Outcome:
     """Plan few classes of identical tasks on VMs whose memory never binds.
 
     Parameters
     ----------
     instance : Instance
         With D_spot set.
-    options : PatternOptions
-        None.
     run : Run
         Limits, and perhaps a plan to start from.
 

@@ -244,7 +244,7 @@ class RelaxedTask:
 
 
 def relaxed_tasks(instance: Instance, classes: TaskClasses, offer: RentalOffer) -> list[RelaxedTask]:
-    """Least work of each class on a burstable offer: see `divisible_bound.effective_cores`."""
+    """Least work of each class on a burstable offer: see `effective_cores`."""
     full = instance.duration_s[classes.group, offer.index, FULL_SPEED]
     limit = instance.time_limit_s(offer.market) - instance.boot_overhead_s
     work = least_work_s(instance, offer)[classes.group]

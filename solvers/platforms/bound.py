@@ -63,7 +63,7 @@ def fluid_prices(fluid: PlatformFluid, metric: Metric, caps: Caps) -> FluidPrice
     fluid : PlatformFluid
         The jobs, and clusters.
     metric, caps
-        As for ``platform_dual.dual_value``.
+        As for `dual_value`.
     """
     return _Flow(fluid, metric, caps).solve()
 
@@ -289,7 +289,7 @@ def platform_bound(
     time_limit_s: float | None = None,
     stop: Stop | None = None,
 ) -> PlatformBound:
-    """Bound a metric of all schedules of a platform from below; see ``models.platform_fluid`` for what is a schedule.
+    """Bound a metric of all schedules of a platform from below; see `models.platforms.fluid` for what is a schedule.
 
     Parameters
     ----------
