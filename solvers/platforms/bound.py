@@ -38,8 +38,7 @@ from ...core.quantities import MAX_SECONDS, FloatArray
 from ...instances.platforms.entries import SLOT_S
 from ...instances.platforms.platform import Platform
 from ...models.platforms.dual import METRICS, Caps, Metric, Prices, dual_value
-from ...models.platforms.fluid import MOST_SLOTS, PlatformFluid, platform_fluid
-from ...models.platforms.in_time import least_cost_in_time
+from ...models.platforms.fluid import MOST_SLOTS, PlatformFluid, least_cost_in_time, platform_fluid
 
 _MOST_GROUPS = 400
 _MOST_CELLS, _FEW_CELLS = 64_000, 12_000

@@ -13,8 +13,7 @@ from scipy.sparse.csgraph import maximum_flow
 from spotbag.instances.platforms.entries import Cloud
 from spotbag.instances.platforms.platform import Platform
 from spotbag.models.platforms.dual import Prices, dual_value
-from spotbag.models.platforms.fluid import platform_fluid, processor_minutes_by
-from spotbag.models.platforms.in_time import least_cost_in_time, most_work_in_time
+from spotbag.models.platforms.fluid import least_cost_in_time, most_work_in_time, platform_fluid, processor_minutes_by
 from tests.helpers.tiny_platforms import all_metrics, clusters, platform, processors_in, tiny_platforms
 
 windows = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=5)
