@@ -71,6 +71,7 @@ class IntegerProgram:
         if (values < self.lower).any() or (values > self.upper).any():
             return False
         for (columns, coefficients), low, high in zip(self.rows, self.row_lower, self.row_upper, strict=True):
+            # In Python's own integers: this is the check that solvers, which compute within tolerances, have to pass.
             activity = sum(c * int(values[k]) for k, c in zip(columns, coefficients, strict=True))
             if not low <= activity <= high:
                 return False

@@ -44,6 +44,7 @@ class SolverLimits:
 
         def report() -> None:
             while news:
+                # One by one: the thread of the solver may add some meanwhile, and none may be lost.
                 objective, bound = news.pop(0)
                 if self.on_progress is not None:
                     self.on_progress(objective, bound)

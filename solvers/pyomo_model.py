@@ -84,6 +84,7 @@ def integer_program_of(model: Any) -> tuple[IntegerProgram, list[Any]]:
         if lower is None or upper is None or not (column.fixed or column.is_integer() or column.is_binary()):
             raise ValueError(f"variable {column.name} is not a bounded integer")
         program.add_column(0.0, _whole(lower, column), _whole(upper, column))
+    # By identity: with Pyomo, ``==`` of two variables is no answer but a constraint.
     position = {id(column): index for index, column in enumerate(columns)}
     for row in model.component_data_objects(pyo.Constraint, active=True):
         constant, coefficients, variables = _linear_parts(row.body, row)

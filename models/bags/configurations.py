@@ -37,6 +37,7 @@ class ConfigurationBound:
         """Offers unused for a group by all plans below an objective, shape (n_groups, n_offers): reduced costs."""
         result = np.zeros((len(instance.tasks), len(instance.offers)), dtype=bool)
         for proof in self.proofs:
+            # A plan that has a task where its price is above its least one costs that much more than the bound.
             spare = objective - proof.value + proof.margin + OPTIMALITY_TOLERANCE * abs(objective)
             with np.errstate(invalid="ignore"):
                 result[:, proof.offers] |= proof.prices - proof.prices.min(axis=1)[:, None] > spare

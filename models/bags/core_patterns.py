@@ -97,6 +97,7 @@ def enumerate_patterns(
     loads = np.zeros(1, dtype=np.int64)
     lost = np.zeros(1)
     latest_s = np.broadcast_to(np.asarray(latest_s), seconds.shape)
+    # By their latest ends, since a core that keeps all of them in any order keeps them in this one (earliest due date).
     for index in np.lexsort((-seconds, latest_s)).tolist():
         each, most_s = int(seconds[index]), int(latest_s[index])
         if each >= NEVER or each > most_s:
@@ -157,6 +158,7 @@ def schedule_of_cores(
             mine += left[index][:taken]
             del left[index][:taken]
         if mine:
+            # Not the load of the pattern: where tasks were dropped, the core ends earlier, and its VM may, too.
             seconds = int(instance.sustained_s[instance.task_group[mine], offer.index].sum())
             retained.setdefault(offer.index, []).append((seconds, mine))
     vm_offer: list[int] = []

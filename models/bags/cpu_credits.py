@@ -82,6 +82,8 @@ def credit_rules(
         scale = min(scale, most_scale)
     earned, baseline, initial, cap = (rate * scale for rate in rates)
     most = min(math.ceil(cap), scale * SECONDS_PER_CREDIT * offer.vcpus * max(horizon_s, 1))
+    # In favour of the plan, so that a bound stays one: what is earned is rounded up, what is spent at the baseline
+    # down.
     return CreditRules(
         scale=scale,
         earned=math.ceil(earned),
@@ -148,6 +150,7 @@ def credit_role(
     cores = min(offer.vcpus, int(instance.open_size[usable].sum()) + len(busy_s))
     seconds = np.where(usable, instance.duration_s[:, offer.index, FULL_SPEED], 0)
     everything = (int((seconds * instance.open_size).sum()) + sum(busy_s)) * rules.full
+    # Enough for every task at full speed, or for all cores to the end beside what is earned: the lesser of both.
     enough = rules.initial >= min(everything, max(cores * rules.full - rules.earned, 0) * horizon_s)
     return "always enough" if enough else "to be planned"
 

@@ -96,6 +96,7 @@ class IntervalModel:
         self._add_variables()
         self._add_constraints()
         self._add_objective()
+        # A plan that cannot be expressed still bounds the objective from above.
         self.hinted = start is not None and self._add_hint(start)
 
     # -------------------------------------------------------------- variables
@@ -114,6 +115,8 @@ class IntervalModel:
         limited = {index for group in instance.group_limits for index in np.flatnonzero(group.weights).tolist()}
         for index, kind in enumerate(self.choices.kinds):
             room = VmRoom.of(instance, kind.offer.index, kind.usable)
+            # Tasks that run one by one may come in any order, unless it matters when each of them ends: for dates, for
+            # lateness, or to be done again in time.
             free_order = not (self.order_matters or instance.has_dates)
             free_order = free_order and not (instance.leaves_time and kind.offer.market == "spot")
             alone = kind.credits != "to be planned" and free_order and room.one_at_a_time()
@@ -126,6 +129,7 @@ class IntervalModel:
                         cp_model.Domain.from_values([*paid_s]) if kind.block_s > 1 else cp_model.Domain(0, paid_s[-1])
                     )
                     paid = model.new_int_var_from_domain(domain, f"paid_{index}_{number}")
+                # Only where something depends on it: with these, CP-SAT has to do without a part of its presolve.
                 counts = kind.opening_usd or (not kind.machines and kind.offer.index in limited)
                 used = model.new_bool_var(f"used_{index}_{number}") if counts else None
                 self.vms.append(Vm(kind, end, paid, alone, used))
@@ -379,6 +383,7 @@ class IntervalModel:
 
     def identical_tasks_are_ordered(self) -> None:
         """Tasks of a group by VM, then by start."""
+        # More than any start: the VM decides, and then the start.
         step = self.last_s + 1
         for before, after in zip(self.open_tasks, self.open_tasks[1:], strict=False):
             checkpoint()

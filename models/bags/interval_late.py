@@ -61,6 +61,7 @@ class LateIntervalModel(IntervalModel):
         for task in self.open_tasks:
             group, due_s = int(groups[task]), int(self.given.due_s[groups[task]])
             late = self.late[task] = model.new_bool_var(f"late_{task}")
+            # From a state, a task may have been due before now: it can be late by more than the time of the model.
             after = self.after[task] = model.new_int_var(0, self.instance.deadline_s - min(due_s, 0), f"after_{task}")
             for place in self.by_task[task]:
                 latest_s = int(self.given.latest_end_s[group, self.vms[place.vm].offer.index])
@@ -101,6 +102,7 @@ class LateIntervalModel(IntervalModel):
         self.model.clear_objective()  # type: ignore[no-untyped-call]
         self.model.clear_hints()  # type: ignore[no-untyped-call]
         if value is not None and turn != "weight":
+            # One row a turn is enough: those of earlier turns stay in the model.
             before, reached = ("weight", value.weight) if turn == "lateness" else ("lateness", value.lateness_s)
             total, factor = self._weighted(before, weights)
             self.model.add(total <= math.ceil(at_most(reached - certain[before]) * factor))

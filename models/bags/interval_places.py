@@ -280,6 +280,7 @@ class Choices:
                 modes[:, FULL_SPEED] = False
             elif role == "to be planned":
                 modes[:, FULL_SPEED] &= full_speed_possible(instance, offer, rules, limit_s)
+        # At full speed a task holds its core and memory for less time: nothing speaks for the baseline.
         if role in ("no credits", "always enough"):
             modes[:, BASELINE] = False
         vms = len(machines) or min(offer.limit, int(instance.open_size[usable].sum()))
@@ -292,6 +293,7 @@ class Choices:
         price = cost_weight * offer.price_usd_per_s
         if self._at_most == math.inf or price + time_weight == 0.0:
             return self.instance.deadline_s
+        # Each second of the VM that ends last is paid as rent, beyond the free ones, and as makespan.
         spare = at_most(self._at_most) - held_objective(self.instance) - time_weight * ready_s
         return max(math.floor((spare + price * free_s) / (price + time_weight)), 0)
 
@@ -412,6 +414,7 @@ class CreditAccount:
                 model.add(self._balance[t + 1] == 0).only_enforce_if(dry)
                 model.add(self._balance[t + 1] <= left).only_enforce_if(~dry)
             else:
+                # No more than, not equal: what is over the cap is lost, and less than there is helps nobody.
                 model.add(self._balance[t + 1] <= left)
 
     def _limit_total(self) -> None:

@@ -139,6 +139,7 @@ def _credits_earned_s(burstable: Burstable, seconds: IntArray) -> FloatArray:
     lacking = np.maximum(seconds / SECONDS_PER_CREDIT - burstable.initial_credits - LET_PASS_CREDITS, 0.0)
     if burstable.credits_per_hour == 0:
         return np.where(lacking > 0, np.inf, 0.0)
+    # Less what rounding may have added: the moment is rounded up to a whole second.
     earned: FloatArray = lacking * 3600 / burstable.credits_per_hour * (1 - 1e-9)
     return earned
 
@@ -164,6 +165,7 @@ def _largest_groups_s(instance: Instance) -> int:
     best = 0
     for group in largest.tolist():
         count = int(instance.group_size[group])
+        # Largest first: from here on, groups are single tasks, which the other bounds see.
         if count == 1:
             break
         durations = instance.duration_s[group, indices, FULL_SPEED]

@@ -151,11 +151,14 @@ class PatternModel:
         vms = min(offer.limit, self.instance.n_tasks)
         columns = _OfferColumns(patterns, np.unique(patterns.load_s))
         for counts in patterns.counts:
+            # With so many cores of a pattern, each of its classes is run to the last task: more of them are of no use.
             most = min(vms * offer.vcpus, int((-(-self.classes.size[counts > 0] // counts[counts > 0])).max()))
             columns.cores_of_pattern.append(self.program.add_column(upper=most))
         previous, rents = 0, self.instance.rents
         for level in columns.levels_s.tolist():
             columns.cores_from_level.append(self.program.add_column(upper=vms * offer.vcpus))
+            # A VM pays for each level that it reaches: together that is its bill, with what it costs to open it in the
+            # first.
             price = self._cost_weight * rents.cost_usd(offer.index, level, previous)
             columns.vms_from_level.append(self.program.add_column(price, upper=vms))
             previous = level
@@ -239,6 +242,7 @@ class PatternModel:
     def _add_relaxed_work(self, relaxed: _RelaxedOffer) -> None:
         """Seconds of the VMs hold the work, and end with the makespan."""
         offer = relaxed.offer
+        # Whole numbers, and still a relaxation: work is rounded down, and what cores do in a second up.
         work = least_work_s(self.instance, offer)[self.classes.group]
         members, units = list(relaxed.tasks.values()), [int(work[index] * _WORK_UNITS) for index in relaxed.tasks]
         each_second = int(np.ceil(effective_cores(offer) * _WORK_UNITS))
@@ -314,4 +318,5 @@ class PatternModel:
                 last = max(last, int(columns.levels_s[counted > 0][-1]))
         for moment, column in zip(self._moments, self._reached, strict=True):
             values[column] = int(moment <= last)
+        # A plan that ends outside of the window breaks a row: then HiGHS has no start rather than one to be repaired.
         return values if self.program.satisfied_by(values) else None

@@ -76,6 +76,7 @@ def rentable_columns(instance: Instance, billing: Billing | None = None) -> list
 
 def limited_groups(instance: Instance, columns: list[RentableColumn]) -> list[tuple[FloatArray, float]]:
     """Return the limits of several offers that those of the offers do not imply: weights by column, and the most."""
+    # Free seconds are of the same VMs as those that are paid: counted twice, limits would seem to bind that do not.
     vms = np.array([column.limit if not column.free_until_s else 0 for column in columns], dtype=np.int64)
     limits = limits_of(instance.limits, (instance.offers[column.offer] for column in columns))
     return one_limit_each([(weights, most) for weights, most in limits if weights @ vms > most])
@@ -103,6 +104,7 @@ def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: T
         moments.update(day.interruptions_s)
     free_s = max((column.free_until_s for column in columns), default=0)
     if free_s:
+        # Seconds may be free from so long before an interruption on: a span begins there.
         moments.update(moment - free_s for moment in list(moments))
     cuts = np.array(sorted(moment for moment in moments if ready <= moment <= end), dtype=np.int64)
     starts, lengths = cuts[:-1], np.diff(cuts).astype(float)
@@ -119,6 +121,7 @@ def rentable_time(instance: Instance, columns: list[RentableColumn], timeline: T
         if column.free_until_s:
             limits[position] = min(limits[position], most_free)
             up[:, position] &= day.may_be_free(starts, end, free_s)
+        # Where all VMs of an offer may be free, none has to be paid for: else it would have twice its VMs then.
         elif most_free >= column.limit:
             up[:, position] &= ~day.may_be_free(starts, end, free_s)
     return RentableTime(lengths @ up, lengths, up, limits)
@@ -167,6 +170,8 @@ class _TypeDay:
                 self.first_of_type_s = min(self.first_of_type_s, gone_s)
             else:
                 self.singles.append((gone_s, event.vm, event.share or 0.0))
+        # Downs and ups take turns in the list: an event that says what is so already would put all that follow out of
+        # step.
         if not event.of_type or down == bool(len(self.changes_s) % 2):
             return
         if not down and self.changes_s[-1] >= event.time_s:

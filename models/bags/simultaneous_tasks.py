@@ -109,6 +109,8 @@ class VmRoom:
                     break
                 reached = least[: -number * slots, : most + 1 - number * weight] + number * need
                 target = new[number * slots :, number * weight :]
+                # Of all sets with these cores and this weight, the one with the least memory leaves room for all that
+                # any other does.
                 better = (reached < target) & (reached <= self.memory_kb)
                 target[better] = reached[better]
                 taken[number * slots :, number * weight :][better] = number

@@ -95,6 +95,7 @@ def task_classes(instance: Instance, *, from_state: bool = False) -> TaskClasses
         raise ModelRefusal("models of classes of identical tasks plan bags from their beginning")
     offers = offers_of_vms(instance)
     parts = [instance.duration_s[:, [offer.index for offer in offers]].reshape(len(instance.tasks), -1)]
+    # Where memory can bind nowhere, tasks of any size are alike: fewer classes make all models smaller.
     if not memory_is_free(instance):
         parts.append(instance.memory_kb[:, None])
     rows = np.concatenate(parts, axis=1)
@@ -106,6 +107,7 @@ def task_classes(instance: Instance, *, from_state: bool = False) -> TaskClasses
     by_class = instance.open_tasks[np.argsort(class_of_task, kind="stable")]
     size = np.bincount(class_of_task, minlength=len(order))
     tasks = np.split(by_class, np.cumsum(size)[:-1])
+    # From a state, groups may be left of which no task is open.
     kept = np.flatnonzero(size)
     return TaskClasses(size[kept], first[order][kept], tuple([tasks[index] for index in kept.tolist()]))
 
@@ -183,6 +185,7 @@ def least_usd_per_s(instance: Instance, offers: Sequence[RentalOffer], *, shared
         most_s = np.where([offer.burstable for offer in offers], np.inf, np.maximum(by_cores, by_memory))
     else:
         most_s[[offer.burstable for offer in offers]] = np.inf  # at the baseline, tasks take longer
+    # An offer that no task fits has no seconds: its price is huge then, and never asked for.
     most_s = np.maximum(np.minimum(most_s, last_s), 1e-9)
     least: FloatArray = (opening_usd + usd * np.maximum(most_s - paid_s, 0.0)) / most_s
     return least

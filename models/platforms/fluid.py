@@ -154,6 +154,7 @@ def platform_fluid(platform: Platform, most_slots: int = MOST_SLOTS) -> Platform
         prices=tuple(price for price, _ in tiers),
         processors=tuple(max(max(_step_processors(cluster)) for cluster in clusters) for _, clusters in tiers),
         starts=starts,
+        # Room beyond all work changes no schedule, and whatever price it had would be taken off the bound.
         capacity=np.array([np.minimum(each.sum(axis=0), work) for each in by_tier], dtype=np.int64).reshape(shape),
         largest=np.array([np.minimum(each.max(axis=0), work) for each in by_tier], dtype=np.int64).reshape(shape),
         cloud=_fluid_cloud(platform),
@@ -239,6 +240,7 @@ def _slots(first_minute: IntArray, size: IntArray, tiers: list[list[Cluster]], m
         busy[-1][1] += math.ceil(work / processors)
     length = -(-sum(last - first for first, last in busy) // most_slots)
     starts = [start for first, last in busy for start in (*range(first, last, length), last)]
+    # By then the tier with least room has done all work by itself: what comes later is one open slot.
     horizon = starts[-1] + math.ceil(float(size.sum()) / min(usual))
     while starts[-1] < horizon:
         starts.append(starts[-1] + max(length, math.ceil(_LONGER * (starts[-1] - starts[0]))))
@@ -284,6 +286,7 @@ def least_cost_in_time(platform: Platform, delay_s_at_most: int = 0) -> Fraction
         best = max(best, cost)
         if later_s == 0:
             return best
+        # Any theta proves a bound. Halves of D come within a factor of 2 of the best one, in few steps.
         later_s //= 2
 
 

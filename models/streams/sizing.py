@@ -73,6 +73,7 @@ class TypeChoice:
         return _as_written(self.price_usd_per_block)
 
 
+# A catalogue has few prices, and each equation asks for all of them.
 _as_written = lru_cache(as_written)
 
 
@@ -352,6 +353,7 @@ class SizingProgram:
         values = [variable.value() for variable in self.variables]
         if any(value is None for value in values):
             return None
+        # Whole within the tolerance of the solver only: rounded, the counts may miss a row that it took them to keep.
         counts = tuple(round(value) for value in values)
         exact = all(one.value(counts) == one.optimum for one in self.fixed)
         return counts if exact and min(counts, default=0) >= 0 and self.covering.covered(counts) else None

@@ -133,6 +133,7 @@ class _Made:
         """Make a plan by a recipe, if there is one."""
         options = {} if recipe.published else {"moves": _MOVES}
         try:
+            # Whether a plan survives is asked of all of them when they are added: no method need look for it.
             asked = (self._base if recipe.published else self.cheapest).replace(**recipe.changes, survive="none")
             result = solve(asked, recipe.method, options=options, seed=seed, near_least=recipe.near_least)
         except (LimitReached, SpotbagError):
@@ -162,6 +163,7 @@ class _Made:
 
 def _key(schedule: Schedule) -> object:
     """Key of a plan: which tasks run where and when, VMs unnamed."""
+    # Tasks of a group are alike, and so are VMs of an offer: plans that differ in their names only are one.
     group = schedule.instance.task_group
     vms: list[list[tuple[int, int, int, bool]]] = [[] for _ in schedule.vm_ids]
     rows = zip(
@@ -202,11 +204,13 @@ def _less_trust(base: Instance, quiet: Schedule) -> Iterator[tuple[str, _Changes
     yield "no spot VMs", _dearer(base, spot, _OUT_OF_REACH)
     for load in _LOADS:
         yield f"spot x {load:g}", _dearer(base, spot, load)
+    # Shares of when the last task on spot VMs ends now: any D_spot after that would change nothing.
     latest = _spot_end_s(quiet)
     for share in _D_SPOT_SHARES:
         yield f"D_spot {int(share * latest):,} s", {"d_spot_s": int(share * latest)}
     for share in _VM_SHARES:
         yield f"{share:.0%} of the VMs of a type", _scarcer(base, used, share)
+    # What the plan relies on most is what it is to do without: other types would hardly change it.
     most_used = sorted(spot, key=lambda offer: (-used[offer.index], offer.price_usd_per_hour / offer.vcpus))
     for one in most_used[:MOST_TYPES]:
         yield f"no spot {one.vm_type.name}", _dearer(base, [one], _OUT_OF_REACH)

@@ -83,6 +83,7 @@ def _by_slack(instance: Instance, run: Run) -> Outcome:
     trace = ModelTrace(run, start)
 
     def on_bound(bound: float) -> None:
+        # At once: if time ends the search, this is the bound that is left.
         run.incumbent.raise_bound(bound)
         trace.improved(at_most, bound)
 

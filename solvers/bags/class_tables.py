@@ -183,6 +183,7 @@ class ClassTables:
         )
         self.most = most
         self.strides = np.array([math.prod(self._shape[k + 1 :]) for k in range(len(most))], dtype=np.int64)
+        # In units of the dearest offer costs are about as large as seconds, whatever the currency: tolerances fit them.
         self.cost_unit = max((offer.price_usd_per_s for offer in offers), default=1.0)
         weights = np.array([weights for weights, _ in self._group_limits], dtype=np.int64).reshape(-1, len(offers)).T
         patterns = [self._patterns(offer) for offer in offers]
@@ -330,6 +331,7 @@ class ClassTables:
         table = self.vm_tables[k]
         left, end = table.counts[row, : len(self.classes)].copy(), int(table.end_s[row])
         patterns = table.patterns
+        # The tables hold ends, not ways to them: what a core runs is found again, for the few VMs of a plan.
         candidates, loads = patterns.counts[patterns.load_s <= end], patterns.load_s[patterns.load_s <= end]
         result = []
         for others in reversed(table.ends_of_cores[:-1]):

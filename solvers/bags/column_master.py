@@ -81,6 +81,7 @@ class ColumnMaster(PatternMaster):
             np.array([(finder.vms, finder.columns_of_vm) for finder in self.finders], dtype=float).reshape(-1, 2).T
         )
         self._one_limit_each = one_limit_each(self.group_limits)
+        # Prices of the divisible bound are near the duals of this programme: few rounds are lost on the way there.
         prices = bound.task_price(instance)[classes.group].min(axis=1)
         self.first_duals: FloatArray = np.where(np.isfinite(prices), prices, 0.0)
         self.columns: list[VmColumn] = []
@@ -111,12 +112,14 @@ class ColumnMaster(PatternMaster):
         weights = np.array([weights[column.offer] for weights, _ in self.group_limits])
         counts = np.flatnonzero(weights)
         rows = len(self.classes) + np.r_[column.offer, len(self.finders) + counts]
+        # A column of a core is its part of a VM in the limits of groups: the programme counts fractions anyway.
         of_vm = np.r_[1.0, weights[counts] / finder.columns_of_vm]
         self.add_pattern(self.cost_of(column), column.counts, rows.astype(int).tolist(), of_vm.tolist())
         self.columns.append(column)
         return True
 
     def _replace(self, position: int, column: VmColumn) -> bool:
+        # Ends only rise: what is known is exact, or a lower bound that a longer search may have raised.
         known = self.columns[position]
         if column.end_s < known.end_s or (column.end_s == known.end_s and known.exact):
             return False
@@ -132,6 +135,7 @@ class ColumnMaster(PatternMaster):
 
     def restrict(self, latest_s: int) -> None:
         """Allow only columns that end by a moment."""
+        # Columns that end too late are not taken out: later parts of the window have a use for them.
         ends = np.array([column.end_s for column in self.columns])
         self.set_bounds(np.zeros(len(ends)), np.where(ends <= latest_s, np.inf, 0.0), self._n_fixed)
         for row, seconds in enumerate(self.burstable_seconds(latest_s), self._first_burstable):
@@ -162,8 +166,10 @@ class ColumnMaster(PatternMaster):
         complete = True
         for k, finder in enumerate(self.finders):
             checkpoint()
+            # There is no bound without this offer: to price the others would take time for nothing.
             if not complete:
                 break
+            # Below the price of a column by more than rounding: those in use are at it, and would be found again.
             found = finder.find(
                 duals, 0.0, latest_s, -float(fixed[k]) - 1e-13, most_columns=MOST_NEW,
                 most_trials=most_trials, narrowing=True,
@@ -328,6 +334,7 @@ def _add_vms_by_core(
         mine = picked[ends == level].tolist()
         members = [cores[number], *cores[number + 1 : number + 2], *mine]
         program.add_row(members, [1] + [-1] * (len(members) - 1), lower=0)
+        # Hall's condition, which is enough for nested sets: see `models.bags.patterns`.
         program.add_row([cores[number], vms[number]], [1, -finder.columns_of_vm], upper=0)
         if level in steps:
             program.add_row([vms[number], steps[level]], [1, -finder.vms], upper=0)

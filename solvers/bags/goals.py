@@ -367,6 +367,7 @@ def first_stage(attempts: Attempts, instance: Instance, initial: Schedule | None
     if budget is None:
         return attempts.make(instance, initial)
     question = cheapest_by(instance, instance.deadline_s)
+    # Plans end at whole seconds; a bound just above one may be so by rounding.
     proven_s = math.ceil(min(divisible_bound(instance).objective, instance.deadline_s) - 1e-6)
     start = _earliest_start(question, initial, budget, proven_s)
     if start is not None and start.cost_usd <= at_most(budget):
@@ -605,6 +606,7 @@ class _Earliest:
         low = self.proven_s
         while low < self.plan.makespan_s and not out_of_time():
             moment = (low + self.plan.makespan_s - 1) // 2
+            # As much time for each question as halving will still take.
             questions = math.log2(self.plan.makespan_s - low + 1) + 1
             if not self._ask(moment, max(_left_s() / questions, BUDGET.least_question_s)):
                 low = moment + 1

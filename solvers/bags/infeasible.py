@@ -59,6 +59,7 @@ def _deadline_with_plan_s(instance: Instance, least_s: int) -> int | None:
         return least_s
     low, high = least_s, least_s + max(least_s // 32, 1)
     while not _has_plan(instance, high):
+        # Ever longer steps: a plan is often found near the least deadline, and else only far from it.
         low, high = high, least_s + 2 * (high - least_s)
         if high > _LATEST * least_s:
             return None

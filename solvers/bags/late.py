@@ -64,6 +64,7 @@ def least_late(
         early = initial if initial is not None and (late_s(initial, question) <= 0).all() else None
         asked = ask(in_time, time_limit_s=None if share_s == math.inf else share_s, initial=early)
         took_s = clock_s() - begin
+        # Time ended the search, and no plan with late tasks is needed: what is left of it is for a better one in time.
         if asked.schedule is not None and BUDGET.most * share_s <= took_s < limit_s:
             left_s = max(limit_s - took_s, BUDGET.least_question_s)
             asked = ask(in_time, time_limit_s=left_s, initial=asked.schedule)
@@ -128,6 +129,7 @@ def _by_model(
         left_s = seconds_left()
         with suppress(LimitReached), within(patience_s if left_s is None else left_s / (len(TURNS) - number)):
             model.ask(turn, plan)
+            # CP-SAT takes seeds of 31 bits.
             limits = SolverLimits(threads=threads, seed=seed % 2**31)
             of_turn = model.model, limits, model.plan, model.factor, model.constant
             answer = solve_cp_model(*of_turn, inclusions=not model.counts_vms)
@@ -244,5 +246,6 @@ def _saviours(instance: Instance, late: Lateness, look_s: float) -> dict[str, ob
                 if simple_plan(wider, Run()) is not None:
                     more.append(MoreVms(type=offer.vm_type.name, market=offer.market, vms=number))
                     break
+                # What is found is enough, though perhaps not the least: each number takes a plan, and time is short.
                 number *= 2
     return {"enough_deadline_s": enough_s, "enough_vms": tuple(more) or None}

@@ -385,6 +385,7 @@ def _entry_of(method: object, called: str = "", name: str = "", distribution: st
         own = getattr(kind, "name", None)
         if not isinstance(own, str) or not own:
             raise Unusable(f"must have a name: {kind.__name__} has none, such as name = 'mine'")
+        # A method of that name would stand in results and messages as if it were ours.
         if not name and own in METHODS:
             raise Unusable(f"must have a name of its own: {own} is built in")
         try:

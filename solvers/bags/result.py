@@ -162,6 +162,7 @@ class Result:
             "goal": self.instance.goal,
             "budget_usd": self.instance.objective.budget_usd,
             "objective": self.objective,
+            # JSON has no infinity; that no plan exists is said by the status.
             "bound": None if self.bound is None or math.isinf(self.bound) else self.bound,
             "gap": self.gap,
             "bound_without": self.bound_without,

@@ -299,6 +299,7 @@ class Route:
         news: deque[tuple[TracePoint, int]] = deque()
         self.report = lambda point, planned: news.append((point, planned))
         searching = self._lane(self.run)
+        # The search has one thread to itself; CP-SAT, which shares out work by itself, has all others.
         proving = self._lane(replace(self.run, seed=self.run.seed + 1, threads=self.run.threads - 1))
 
         def pass_on() -> None:

@@ -132,17 +132,20 @@ class SlackFleets:
         ]
         if any(offer.vms > _MOST_VMS for offer in self.offers):
             raise ModelRefusal(f"{_NAME} takes up to {_MOST_VMS} VMs of an offer")
+        # All VMs until their latest end: no plan without burstable ones costs more.
         self._worst = worst = sum(offer.price * offer.vms * offer.most_s for offer in self.offers) * (1 + 1e-6)
         if not worst > 0:
             raise ModelRefusal(f"{_NAME} takes VMs that cost something")
         self.prices = best_core_prices(self.offers, self._size, worst)
         self._scale = max(self.prices.bound, NEARLY * worst)
         self._rounding = STEPWISE_ROUNDING * max(self.prices.size, self._scale)
+        # Up to this slack no plan has a task on a burstable VM: so far the search is of all plans.
         burstable = [offer for offer in usable if offer.burstable]
         self._most_slack = min([math.inf, *(self._least_slack_there(offer, cost_weight) for offer in burstable)])
         if self._most_slack <= 0:
             raise ModelRefusal(f"{_NAME} knows no CPU credits, and tasks may be cheap on burstable VMs")
         self.bound = self.prices.bound
+        # The prices prove more than any plan on other VMs costs: there is none, but perhaps one with burstable VMs.
         if self.bound > worst:
             self.bound = math.inf if math.isinf(self._most_slack) else -math.inf
 
@@ -231,6 +234,7 @@ class SlackFleets:
         used = [k for k, mine in enumerate(listed) if len(mine.slack) or unrented[k] > 0]
         if not used:
             return None
+        # The offer with most to choose from comes last, where sets of tasks are not kept but searched depth first.
         used.sort(key=lambda k: len(listed[k].slack))
         reached = _new_table(_LEAST_TABLE, np.inf)
         kernel.reach_nothing(reached)
@@ -321,6 +325,7 @@ class SlackFleets:
         vms, unrented = self.offers[k].vms, self._unrented()
         later = float(sum(self.offers[j].vms * unrented[j] for j in to_come))
         live = reached.packed[reached.packed >= 0]
+        # As if none of its VMs were rented; each one that is takes its part back.
         reached.value[:] += vms * unrented[k]
         losses, beyond = self._losses([k, *to_come]), self._losses(to_come)
         packed = listed.packed + self._packed_vm(k)
@@ -347,6 +352,7 @@ class SlackFleets:
             frontier = reached.packed[improved]
             layers.append(_Layer(k, frontier, reached.before[improved], reached.column[improved]))
         rows = np.flatnonzero(reached.packed >= 0)
+        # What is left runs on the offers to come, at what it loses there at least: sets for which that is too much go.
         rest = (self._size - self._unpack(reached.packed[rows])) @ beyond + later
         rows = rows[reached.value[rows] + np.maximum(rest, 0.0) <= allowed]
         smaller = _new_table(max(_LEAST_TABLE, 1 << int(4 * len(rows)).bit_length()), np.inf)
@@ -411,6 +417,7 @@ class _LastSearch:
                 if vms is None:
                     break
                 spent = float(self._values[place] + self._slack[vms].sum()) + (most - len(vms)) * self._unrented
+                # What is no better but for rounding would be found again and again.
                 self._allowed = spent - 2 * self._rounding
                 best = int(self._states[place]), self._rows[vms].tolist()
                 if any_will_do:

@@ -68,6 +68,7 @@ def time_indexed(instance: Instance, options: TimeIndexedOptions, run: Run) -> O
     trace = ModelTrace(run, run.initial)
     answer = solve_pyomo(model.model, trace.limits(), options.solver)
     schedule = None if answer.values is None else model.read_back(answer.values)
+    # On a coarse grid, or with the equations as printed, the model may lose the plan that it begins with.
     if run.initial is not None and (schedule is None or schedule.objective > run.initial.objective):
         schedule = run.initial
     return Outcome(

@@ -171,6 +171,7 @@ class ColumnFinder:
         """
         mine = duals[self.able]
         surplus = self.rate * self.share_s() - mine
+        # What a set can still gain is bounded by a fractional knapsack of core seconds, filled in this order.
         order = np.argsort(surplus / self._core_s, kind="stable")
         table = ColumnTable(
             np.zeros((most_columns, len(order)), dtype=np.int64),
@@ -204,6 +205,7 @@ class ColumnFinder:
         """Find the least end of a column, and the starts of its tasks."""
         counts = column.counts
         position = {int(index): place for place, index in enumerate(self.able.tolist())}
+        # Longest first, and those that are alike side by side: the search skips orders that differ in these only.
         rows = sorted(
             (
                 (int(self.seconds[position[g]]), int(self.memory_kb[position[g]]), g)
@@ -270,6 +272,7 @@ def plan_of_columns(
             for index, start in column.tasks:
                 if not left[index]:
                     continue
+                # Tasks of a class are alike, so that any of them will do.
                 task = left[index].pop(0)
                 core = next(k for k in range(first, first + finder.cores) if free_from[k] <= start)
                 seconds = int(instance.duration_s[classes.group[index], finder.offer.index, FULL_SPEED])
@@ -291,6 +294,7 @@ def _by_vm(chosen: Sequence[tuple[ColumnFinder, PlacedColumn]]) -> Iterator[tupl
         by_offer.setdefault(finder.position, []).append((finder, column))
     for rows in by_offer.values():
         finder = rows[0][0]
+        # Dealt out by their ends, cores make the ends of VMs the least that there are: see `schedule_of_cores`.
         columns = sorted((column for _, column in rows), key=lambda placed: -placed.column.end_s)
         for first in range(0, len(columns), finder.columns_of_vm):
             yield finder, columns[first : first + finder.columns_of_vm]

@@ -354,6 +354,7 @@ def _even_loads(problem: SizingProblem, rented: list[tuple[Fraction, int]]) -> l
     """VMs of each rented type (run time, VMs) with their tasks, the longer ones first."""
     scale = math.lcm(*(runtime.denominator for runtime, _ in rented))
     whole = [(int(runtime * scale), number) for runtime, number in rented]
+    # In whole units of time, as exact as fractions and far quicker: halving asks for all types again and again.
     low, high = 0, math.floor((problem.available_s - problem.creation_overhead_s) * scale)
     while rented and high - low > 1:  # all tasks are done by high, and not by low
         middle = (low + high) // 2
@@ -385,6 +386,7 @@ def cheapest_counts(covering: Covering) -> tuple[int, ...]:
     left, position = covering.n_tasks, 0
     while left > 0:
         after = max(left - covering.tasks[position], 0)
+        # Of all optima the one with most VMs of the first types: go on to the next type only when none has one more.
         if int(least[left]) == weights[position] + int(least[after]):
             counts[position] += 1
             left = after
