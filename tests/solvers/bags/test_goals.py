@@ -198,7 +198,7 @@ def test_moments_that_are_soon_proved_wait_for_no_search(monkeypatch: pytest.Mon
         clock.now_s += turns[-1]
 
     monkeypatch.setattr("spotbag.solvers.bags.goals._Earliest._search", whole_turn)
-    monkeypatch.setattr("spotbag.solvers.bags.goals._Earliest._few", False)
+    monkeypatch.setattr("spotbag.solvers.bags.goals.SMALL_TASKS", 0)
     result = solve(library_instance("tiny/fast-or-cheap"), goal="cheapest", survive="none", time_limit_s=300)
     assert [stage.proven for stage in result.stages] == [True, True]
     assert turns == [pytest.approx(1.0)]
