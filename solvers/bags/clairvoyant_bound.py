@@ -38,7 +38,7 @@ No policy can meet the deadline if the VM types that can run some task are not u
 exceeds the bill of all VMs all the time.
 
 Without checkpoints no work outlives the run that did it, so x_glk = 0 where e_gk > U_k. If a first hour that ends with
-an interruption is free, the seconds that can be so are a column of their own, at no price: `models.bags.rentable_time`.
+an interruption is free, the seconds that can be so are a column of their own, at no price: `rentable_columns`.
 VMs that drain work until they are gone; where a price changes, the lowest of the day counts; minima and blocks on bills
 are left aside.
 """
@@ -59,9 +59,11 @@ from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Billing
 from ...instances.entries import LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, RentalOffer
 from ...instances.instance import Instance
-from ...models.bags.clairvoyant_kernel import Checkpoints, Tasks, do_cheapest
-from ...models.bags.rentable_time import (
+from ...models.bags.clairvoyant import (
+    Checkpoints,
     RentableTime,
+    Tasks,
+    do_cheapest,
     limited_groups,
     prices_of_day,
     rentable_columns,

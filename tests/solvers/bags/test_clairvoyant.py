@@ -22,7 +22,7 @@ from spotbag.instances.clouds import Billing
 from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
-from spotbag.models.bags.clairvoyant_kernel import Checkpoints, Tasks, do_cheapest
+from spotbag.models.bags.clairvoyant import Checkpoints, Tasks, do_cheapest
 from spotbag.models.bags.task_classes import effective_cores
 from spotbag.solvers.bags.clairvoyant_bound import ClairvoyantBounds, clairvoyant_bound
 from spotbag.solvers.bags.solve import solve
