@@ -103,9 +103,8 @@ def enumerate_patterns(
         if each >= NEVER or each > most_s:
             continue
         checkpoint()
-        ways = (
-            np.maximum(np.minimum((most_s - loads) // each, size[index]), 0) + 1
-        )  # how often the class runs: never, once, ...
+        # How often the class runs: never, once, ...
+        ways = np.maximum(np.minimum((most_s - loads) // each, size[index]), 0) + 1
         loss = 0.0 if losses is None else float(losses[index])
         if loss > 0:
             ways = np.minimum(ways, np.floor(np.minimum((most_lost - lost) / loss, size[index])).astype(np.int64) + 1)
