@@ -27,9 +27,8 @@ from spotbag.instances.bags.scenarios import SCENARIOS
 from spotbag.instances.bags.timeline import Timeline, TimelineEvent
 from spotbag.instances.entries import Checkpoints, CloudName, Offer, Task, VmType
 from spotbag.instances.instance import Instance
-from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_days
-from spotbag.replay.bags.state import ReplayState, Vm
+from spotbag.replay.bags.state import Policy, ReplayState, Vm
 from spotbag.replay.engines import TERMINATED
 from spotbag.replay.policies import Given
 from spotbag.schedules.schedule import Schedule

@@ -24,8 +24,8 @@ from .moments import go_through
 from .outcome import BILLED, OF_ROWS, DayOutcome, bills_of, outcome_with
 from .plan import ReplayPlan, day_table, law_values, n_aged, new_name, rest_values, table_of
 from .policies import POLICIES, Rescue
-from .policy import Policy, RulePolicy
 from .record import Recorded, event_records
+from .state import Policy, RulePolicy
 
 if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Rescue as PlannedRescue

@@ -13,9 +13,8 @@ from .interpreted import next_s
 from .moments import await_start, step
 from .outcome import DayOutcome, outcome_with
 from .plan import ReplayPlan, day_table, n_aged
-from .policy import Policy, RulePolicy, answers, require_dates_known
 from .rows import DayRow, or_none
-from .state import ReplayState
+from .state import Policy, ReplayState, RulePolicy, answers, require_dates_known
 
 _WAKES_UNTIL = 2
 """Multiple of the deadline, or of the day if that is longer, after which policies are woken no more."""

@@ -24,9 +24,8 @@ from .engine import Replay
 from .outcome import DayOutcome
 from .plan import PlannedVm, PlanTables, ReplayPlan, replay_plan
 from .policies.static import Static
-from .policy import Policy
 from .rules import dump_of
-from .state import ReplayState, Vm
+from .state import Policy, ReplayState, Vm
 
 _LEAST_S = 10
 """Seconds of work for which a task is cut; each checkpoint takes as long, or longer."""

@@ -29,11 +29,10 @@ from .interpreted import add_noticed, note, pop
 from .plan import CheckedPlan, checked, replay_plan
 from .policies import KIND
 from .policies.static import OnDemand
-from .policy import Policy
 from .record import event_records
 from .rows import NONE, NOTED
 from .runs import chosen_cloud
-from .state import ReplayState, Vm, session_billing
+from .state import Policy, ReplayState, Vm, session_billing
 
 _LONGER = 0.1
 """Time that is still expected of what takes longer than expected, as a part of what it has taken."""

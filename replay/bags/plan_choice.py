@@ -34,8 +34,8 @@ from ..policies import Given, PolicyMaker
 from ..runs import check_runs
 from .plan import CheckedPlan, checked, with_verdict
 from .policies import KIND
-from .policy import Policy
 from .runs import chosen_cloud, on_demand_price_usd, outcomes_of
+from .state import Policy
 
 _FIRST_OF_CHOICE = 10**9
 """Number of the first day of the choice: nobody replays as many, so that those of the report are others."""

@@ -24,8 +24,8 @@ from .outcome import DayOutcome
 from .plan import CheckedPlan, ReplayPlan, checked, on_demand_schedule, replay_plan
 from .policies import KIND
 from .policies.static import OnDemand
-from .policy import Policy, require_dates_known
 from .rows import MIGRATION_KINDS
+from .state import Policy, require_dates_known
 
 if TYPE_CHECKING:
     from ...traces.trace import Trace

@@ -12,8 +12,7 @@ from .candidate import NOWHERE, Candidate, PlatformJob
 from .cloud import CloudScheduler, Machine
 from .cluster import ClusterScheduler
 from .outcome import PlatformOutcome, platform_outcome
-from .policy import PlatformPolicy
-from .state import PlatformState
+from .state import PlatformPolicy, PlatformState
 
 # Order of events at the same time; a job that arrives with the start of a minute may have its processors.
 _FINISH, _HOUR_END, _SUBMIT, _BEGIN = range(4)

@@ -20,8 +20,7 @@ from .candidate import (
     least_overspend,
 )
 from .local_scheduler import SUFFIXES, PlatformRules
-from .policy import PlatformPolicy
-from .state import PlatformState
+from .state import PlatformPolicy, PlatformState
 
 
 class PreferringPolicy(PlatformPolicy):

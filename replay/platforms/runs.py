@@ -17,7 +17,7 @@ from ..runs import Runs, Summary, by_name, check_runs, means_of, outcomes_by_pol
 from .engine import PlatformReplay
 from .outcome import PLACED, TOTALS, PlatformOutcome, platform_trace
 from .policies import KIND
-from .policy import PlatformPolicy
+from .state import PlatformPolicy
 
 _SEEDS_A_BATCH = 2
 _NO_JOBS = "has no jobs: have some drawn, e.g. JobSet('mixed', 100)"

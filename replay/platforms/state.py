@@ -1,6 +1,8 @@
-"""State of the replay of a platform as a policy sees it: jobs, local schedulers, agents and machines."""
+"""State of the replay of a platform as a policy sees it, and the base of policies, which choose resources for jobs."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 from ...core.errors import SpotbagError
 from ...instances.platforms.entries import Cloud, Resource
@@ -101,3 +103,54 @@ class PlatformState(EventQueue[int]):
         cloud = self.schedulers[resource]
         assert isinstance(cloud, CloudScheduler)
         return cloud.bill.usd
+
+
+class PlatformPolicy(ABC):
+    """Chooses a candidate for each job.
+
+    Each replay has a policy of its own, which may keep what it knows in itself (see `spotbag.replay.policies`).
+
+    Parameters
+    ----------
+    seed : int
+        Of the run, for policies that draw something.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    summary : str
+        One line.
+    rules : PlatformRules
+        By which rules the local schedulers work for it.
+    displaces : bool
+        Whether it places jobs where they displace others, as local schedulers offer it.
+    """
+
+    name: str
+    summary: str = ""
+    rules: PlatformRules = PlatformRules()
+    displaces: bool = True
+
+    def __init__(self, seed: int = 0) -> None:  # noqa: B027 (policies that draw nothing need no other)
+        """Make the policy; nothing is drawn here."""
+
+    @abstractmethod
+    def choose(self, replay: PlatformState, job: PlatformJob, sender: int) -> Candidate | None:
+        """Choose where a job goes.
+
+        Parameters
+        ----------
+        replay : PlatformState
+            The state of everything, which is not to be changed; `PlatformState.offers` has what resources offer.
+        job : PlatformJob
+            It belongs to no resource.
+        sender : int
+            The resource whose queue it has just been pushed out of, which is not asked; `NOWHERE` for a new one.
+
+        Returns
+        -------
+        Candidate or None
+            One that a resource offers. None if none takes it: then it stays where it was pushed out, or is the last
+            in the queue in which it ends first, if it is new.
+        """

@@ -8,8 +8,7 @@ from ...core.quantities import ExactSeconds, plain
 from ...instances.streams.draws import SampledJobs
 from ..engines import LAUNCHING, RUNNING, EventLoop
 from .outcome import StreamOutcome, stream_outcome
-from .policy import StreamPolicy
-from .state import BLOCK_END, FINISH, FINISHED, POOL, READY, SUBMIT, WAKE, StreamState, StreamVm
+from .state import BLOCK_END, FINISH, FINISHED, POOL, READY, SUBMIT, WAKE, StreamPolicy, StreamState, StreamVm
 
 
 class StreamReplay(StreamState, EventLoop[StreamOutcome]):

@@ -20,7 +20,7 @@ from .outcome import StreamOutcome, stream_trace, violation_cost_usd
 from .policies import stream_kind
 from .policies.a2ha import A2haSettings
 from .policies.unknown import Sampling
-from .policy import StreamPolicy
+from .state import StreamPolicy
 
 _SEEDS_A_BATCH = 4
 

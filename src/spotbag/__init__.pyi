@@ -52,14 +52,14 @@ from .replay.bags.live import MoveTask as MoveTask
 from .replay.bags.live import StartTask as StartTask
 from .replay.bags.live import StopTask as StopTask
 from .replay.bags.plan_choice import choose_plan as choose_plan
-from .replay.bags.policy import Policy as Policy
 from .replay.bags.runs import replay_day as replay_day
 from .replay.bags.runs import replay_days as replay_days
 from .replay.bags.runs import trace_day as trace_day
-from .replay.platforms.policy import PlatformPolicy as PlatformPolicy
+from .replay.bags.state import Policy as Policy
 from .replay.platforms.runs import replay_platform as replay_platform
-from .replay.streams.policy import StreamPolicy as StreamPolicy
+from .replay.platforms.state import PlatformPolicy as PlatformPolicy
 from .replay.streams.runs import replay_stream as replay_stream
+from .replay.streams.state import StreamPolicy as StreamPolicy
 from .schedules.documents import PlacedTask as PlacedTask
 from .schedules.events import OfferPriced as OfferPriced
 from .schedules.events import Spent as Spent

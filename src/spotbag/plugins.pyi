@@ -13,7 +13,7 @@ from .instances.entries import FULL_SPEED as FULL_SPEED
 from .instances.entries import NEVER as NEVER
 from .instances.entries import RentalOffer as RentalOffer
 from .instances.instance import Instance as Instance
-from .replay.bags.policy import Policy as Policy
+from .replay.bags.state import Policy as Policy
 from .replay.bags.state import ReplayState as ReplayState
 from .replay.bags.state import Vm as Vm
 from .replay.engines import HIBERNATED as HIBERNATED
@@ -25,10 +25,10 @@ from .replay.platforms.candidate import NOWHERE as NOWHERE
 from .replay.platforms.candidate import Candidate as Candidate
 from .replay.platforms.candidate import PlatformJob as PlatformJob
 from .replay.platforms.local_scheduler import PlatformRules as PlatformRules
-from .replay.platforms.policy import PlatformPolicy as PlatformPolicy
+from .replay.platforms.state import PlatformPolicy as PlatformPolicy
 from .replay.platforms.state import PlatformState as PlatformState
 from .replay.policies import Rule as Rule
-from .replay.streams.policy import StreamPolicy as StreamPolicy
+from .replay.streams.state import StreamPolicy as StreamPolicy
 from .replay.streams.state import StreamState as StreamState
 from .replay.streams.state import StreamVm as StreamVm
 from .schedules.method import Incumbent as Incumbent

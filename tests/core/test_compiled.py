@@ -26,7 +26,7 @@ from spotbag.replay.bags import compiled_engine, moments, rules
 from spotbag.replay.bags.compiled_engine import DRIVERS
 from spotbag.replay.bags.policies.hads import Hads
 from spotbag.replay.bags.policies.static import Static
-from spotbag.replay.bags.policy import RulePolicy
+from spotbag.replay.bags.state import RulePolicy
 from tests.helpers.stops import StopAt
 
 _MODULE = """

@@ -27,9 +27,8 @@ from spotbag.replay.bags.moments import await_start, request_plan, step
 from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
-from spotbag.replay.bags.policy import Policy, RulePolicy
 from spotbag.replay.bags.rows import REFUSED, GaveUpError, NoteRow, Rows, StandbyRow, VmRow
-from spotbag.replay.bags.state import ReplayState
+from spotbag.replay.bags.state import Policy, ReplayState, RulePolicy
 from tests.helpers.random_days import random_cloud, random_cloud_day, random_plan
 
 RULE_POLICIES = (

@@ -33,7 +33,7 @@ from spotbag.instances.entries import BASELINE, FULL_SPEED, Slots
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.live import Decided
 from spotbag.replay.bags.plan import ReplayPlan
-from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.state import Policy
 from spotbag.schedules.events import Event
 
 _OF_VMS: dict[str, Any] = {

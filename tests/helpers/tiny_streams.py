@@ -11,7 +11,7 @@ from spotbag.instances.instance import Instance
 from spotbag.instances.streams.draws import SampledJobs
 from spotbag.instances.streams.stream import Stream
 from spotbag.replay.streams.engine import StreamReplay
-from spotbag.replay.streams.policy import StreamPolicy
+from spotbag.replay.streams.state import StreamPolicy
 
 
 def stream(

@@ -20,8 +20,8 @@ from spotbag.instances.clouds import Billing, Cloud
 from spotbag.instances.entries import Checkpoints, Market, Offer, Task, VmType
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.outcome import DayOutcome
-from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_day
+from spotbag.replay.bags.state import Policy
 from spotbag.schedules.schedule import Schedule
 
 _TYPE = "v100"

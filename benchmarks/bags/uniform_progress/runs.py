@@ -18,7 +18,7 @@ from spotbag.core.workers import each
 from spotbag.replay.bags.policies.hads import Hads
 from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import GreedySpot, TimeSliced, UniformProgress
-from spotbag.replay.bags.policy import Policy
+from spotbag.replay.bags.state import Policy
 
 from ...data_files import Figures, read_figures
 from ...paper import OnRuns, PaperOptions

@@ -14,8 +14,7 @@ from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.local_scheduler import CloudEstimates, PlatformRules
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import platform_policy
-from spotbag.replay.platforms.policy import PlatformPolicy
-from spotbag.replay.platforms.state import PlatformState
+from spotbag.replay.platforms.state import PlatformPolicy, PlatformState
 
 ROUND_ROBIN = "round-robin"
 NONE_DISPLACED = ", none displaced"

@@ -17,7 +17,7 @@ from spotbag.instances.streams.draws import SampledJobs, draws
 from spotbag.instances.streams.stream import Stream
 from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.policies.a2ha import A2haSettings, LongTasks
-from spotbag.replay.streams.policy import StreamPolicy
+from spotbag.replay.streams.state import StreamPolicy
 
 from ...paper import OnRuns, replayed
 from ...sample import Sample

@@ -15,8 +15,8 @@ from spotbag.replay.policies import Given
 from spotbag.replay.streams.engine import StreamReplay
 from spotbag.replay.streams.outcome import StreamOutcome, violation_cost_usd
 from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownPaidBlocks
-from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.runs import replay_stream
+from spotbag.replay.streams.state import StreamPolicy
 
 from ...claims import estimate_of, span
 from ...paper import OnRuns, replayed

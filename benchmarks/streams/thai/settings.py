@@ -14,8 +14,7 @@ from spotbag.instances.streams.stream import Stream
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.policies import Given
 from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
-from spotbag.replay.streams.policy import StreamPolicy
-from spotbag.replay.streams.state import StreamState, StreamVm
+from spotbag.replay.streams.state import StreamPolicy, StreamState, StreamVm
 
 from ...paper import PaperOptions
 from .printed import thai_figures

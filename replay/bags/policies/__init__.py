@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ...policies import PolicyKind, options_of, split_policy_name
-from ..policy import Policy
+from ..state import Policy
 
 if TYPE_CHECKING:
     from .burst_hads import BurstHads

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...policies import Rules
 from ..interpreted import sort_tasks
-from ..policy import IDLE_60, RulePolicy
 from ..rows import NONE, Rows, VmRow
 from ..rules import is_halted, is_idle, let_go, list_tasks, runtime_of, saved_now
+from ..state import IDLE_60, RulePolicy
 from .migration import list_to_leave, migrate_tasks, retry_stranded
 from .stealing import steal
 

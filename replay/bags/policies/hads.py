@@ -8,9 +8,9 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 from ....core.errors import InputError, Issue
 from ....instances.entries import NEVER
 from ...policies import Rule, Rules
-from ..policy import IDLE_60, RulePolicy
 from ..rows import NONE, TERMINATE, Rows, VmRow
 from ..rules import counts_on, is_idle, let_go, list_tasks, set_trigger
+from ..state import IDLE_60, RulePolicy
 from .estimation import estimate
 from .migration import SpareTime, list_to_leave, migrate_tasks, retry_stranded
 from .stealing import steal

@@ -11,7 +11,6 @@ from ....instances.entries import FULL_SPEED, NEVER
 from ...engines import HIBERNATED, RUNNING
 from ...policies import Rule, Rules
 from ..interpreted import push, sort_tasks
-from ..policy import RulePolicy
 from ..rows import FIRST_NEW, LEFT_OUT, NONE, WAKE, Rows, VmRow
 from ..rules import (
     can_start,
@@ -36,6 +35,7 @@ from ..rules import (
     uptime_at,
     usd_per_s,
 )
+from ..state import RulePolicy
 from .estimation import assign, core_on_sketch, new_sketch, start_on_sketch
 from .migration import add_place, best_place, list_places
 from .on_time_rescue import (

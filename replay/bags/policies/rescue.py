@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..interpreted import plan_rescue, refuse, sort_tasks
-from ..policy import RulePolicy
 from ..rows import NONE, REFUSAL, Rows, VmRow
 from ..rules import (
     can_start,
@@ -17,6 +16,7 @@ from ..rules import (
     runtime_of,
     start_vm,
 )
+from ..state import RulePolicy
 from .migration import list_places, migrate_anyway, retry_stranded
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...policies import Rule, Rules
-from ..policy import IDLE_60, RulePolicy
 from ..rows import Rows, VmRow
 from ..rules import let_go
+from ..state import IDLE_60, RulePolicy
 
 
 class Static(RulePolicy):

@@ -8,8 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 from ....core.errors import InputError, Issue, SpotbagError
 from ....instances.entries import RentalOffer
 from ...policies import Rule, Rules
-from ..policy import Policy
-from ..state import ReplayState, Vm
+from ..state import Policy, ReplayState, Vm
 
 _Choice: TypeAlias = Literal["idle", "spot", "on-demand"]
 _TASK = 0

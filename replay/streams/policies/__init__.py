@@ -13,7 +13,7 @@ from ....core.wording import counted
 from ....instances.streams.draws import most_vms_of_a_type
 from ....instances.streams.stream import Stream
 from ...policies import PolicyKind
-from ..policy import StreamPolicy
+from ..state import StreamPolicy
 from .a2ha import A2ha, A2haSettings
 from .fixed_fleet import FixedFleet
 from .known import Known, KnownPaidBlocks

@@ -11,8 +11,7 @@ import numpy as np
 from ....core.errors import InputError, Issue
 from ....core.quantities import NOISE, ExactSeconds
 from ...engines import NONE
-from ..policy import StreamPolicy
-from ..state import StreamState, StreamVm
+from ..state import StreamPolicy, StreamState, StreamVm
 
 LongTasks: TypeAlias = Literal["untaken", "new", "total", "off"]
 Rounding: TypeAlias = Literal["up", "nearest"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from ..policy import StreamPolicy
-from ..state import StreamState, StreamVm
+from ..state import StreamPolicy, StreamState, StreamVm
 
 
 class FixedFleet(StreamPolicy):

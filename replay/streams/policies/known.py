@@ -15,8 +15,7 @@ from ....core.bill import billed_s
 from ....models.streams.sizing import SizingProblem, TypeChoice
 from ....solvers.streams.sizing import vms_of_job
 from ...engines import NONE
-from ..policy import StreamPolicy
-from ..state import StreamState, StreamVm
+from ..state import StreamPolicy, StreamState, StreamVm
 from .forecast import Forecast, Units
 
 REASSIGNMENT_PERIOD_S = 15

@@ -19,8 +19,8 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.clouds import Billing
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags.policies import find_policy
-from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import trace_day
+from spotbag.replay.bags.state import Policy
 from spotbag.traces.stories import describe_trace
 from spotbag.traces.trace import Trace
 from spotbag.traces.vm_history import read_history

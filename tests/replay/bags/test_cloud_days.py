@@ -24,9 +24,8 @@ from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import day_table, names_of, replay_plan
 from spotbag.replay.bags.policies import find_policy
-from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.record import trace_of
-from spotbag.replay.bags.state import ReplayState, Vm
+from spotbag.replay.bags.state import Policy, ReplayState, Vm
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.replan import replan

@@ -26,8 +26,8 @@ from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policies.hads import Hads
 from spotbag.replay.bags.policies.rescue import Rescue
 from spotbag.replay.bags.policies.uniform_progress import UniformProgress
-from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_days
+from spotbag.replay.bags.state import Policy
 from spotbag.solvers.bags.solve import solve
 from spotbag_papers.bags.user_bags import planned
 from tests.helpers.back_ends import RULE_POLICIES, policies_for, random_meeting, random_replay_plan

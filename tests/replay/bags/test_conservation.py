@@ -20,8 +20,8 @@ from spotbag.instances.instance import Instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy
-from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.record import trace_of
+from spotbag.replay.bags.state import Policy
 from spotbag.schedules.schedule import Schedule
 from tests.helpers.back_ends import policies_for
 from tests.helpers.random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan

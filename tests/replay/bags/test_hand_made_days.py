@@ -14,9 +14,8 @@ import pytest
 from spotbag.audits.auditor import audit
 from spotbag.core.errors import SpotbagError
 from spotbag.instances.clouds import PAPERS
-from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_day, trace_day
-from spotbag.replay.bags.state import ReplayState, Vm
+from spotbag.replay.bags.state import Policy, ReplayState, Vm
 from spotbag.schedules.schedule import Schedule
 from spotbag.traces.stories import describe_trace
 from tests.helpers.tiny_days import (

@@ -10,8 +10,8 @@ from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import POLICIES, BurstHads, Hads, OnDemand, find_policy
-from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.runs import replay_day, replay_days
+from spotbag.replay.bags.state import Policy
 from spotbag.solvers.bags.solve import solve
 
 

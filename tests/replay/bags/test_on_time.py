@@ -22,11 +22,10 @@ from spotbag.replay.bags.plan import ReplayPlan, replay_plan
 from spotbag.replay.bags.policies import find_policy, on_time_rescue
 from spotbag.replay.bags.policies.on_time import OnTime
 from spotbag.replay.bags.policies.uniform_progress import UniformProgress
-from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.record import trace_of
 from spotbag.replay.bags.rows import FIRST_NEW
 from spotbag.replay.bags.runs import trace_day
-from spotbag.replay.bags.state import ReplayState
+from spotbag.replay.bags.state import Policy, ReplayState
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve

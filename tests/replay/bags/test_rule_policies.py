@@ -18,10 +18,10 @@ from spotbag.replay.bags.engine import Replay, policy_options
 from spotbag.replay.bags.interpreted import QUESTIONS, push
 from spotbag.replay.bags.plan import checked, replay_plan
 from spotbag.replay.bags.policies import POLICIES, Hads, find_policy
-from spotbag.replay.bags.policy import Policy, RulePolicy
 from spotbag.replay.bags.rows import WAKE, Rows
 from spotbag.replay.bags.rules import preempt
 from spotbag.replay.bags.runs import replay_day, without_loops
+from spotbag.replay.bags.state import Policy, RulePolicy
 from tests.helpers.tiny_days import bag, plan, vm_type
 
 CHECKPOINTS = {"overhead_fraction": 0.1, "dump_base_s": 5, "dump_s_per_mb": 0}

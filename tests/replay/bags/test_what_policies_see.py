@@ -17,8 +17,7 @@ from spotbag.replay.bags.compiled_engine import CompiledReplays
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import ReplayPlan, Run, replay_plan
 from spotbag.replay.bags.policies import BurstHads, Hads, Static, find_policy
-from spotbag.replay.bags.policy import Policy
-from spotbag.replay.bags.state import ReplayState, Vm
+from spotbag.replay.bags.state import Policy, ReplayState, Vm
 from tests.helpers.tiny_days import CHECKPOINTS, bag, day, plan, vm_type
 
 

@@ -19,9 +19,8 @@ from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policies.migration import SpareTime, best_place, list_places, migrate_tasks
 from spotbag.replay.bags.policies.stealing import steal
-from spotbag.replay.bags.policy import Policy
 from spotbag.replay.bags.rows import NONE
-from spotbag.replay.bags.state import ReplayState, Vm
+from spotbag.replay.bags.state import Policy, ReplayState, Vm
 from tests.helpers.random_days import random_day, random_plan
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak, soak_of

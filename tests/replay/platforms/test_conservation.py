@@ -20,8 +20,7 @@ from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.local_scheduler import SUFFIXES, PlatformRules
 from spotbag.replay.platforms.outcome import platform_trace
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
-from spotbag.replay.platforms.policy import PlatformPolicy
-from spotbag.replay.platforms.state import PlatformState
+from spotbag.replay.platforms.state import PlatformPolicy, PlatformState
 from tests.helpers.random_platforms import crowded_platform, crowded_platforms, random_platforms
 from tests.helpers.soaks import soak
 

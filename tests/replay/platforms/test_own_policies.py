@@ -20,9 +20,8 @@ from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.replay.platforms.candidate import NOWHERE, Candidate, PlatformJob
 from spotbag.replay.platforms.local_scheduler import PlatformRules
 from spotbag.replay.platforms.policies import platform_policy
-from spotbag.replay.platforms.policy import PlatformPolicy
 from spotbag.replay.platforms.runs import replay_platform, replay_platform_once
-from spotbag.replay.platforms.state import PlatformState
+from spotbag.replay.platforms.state import PlatformPolicy, PlatformState
 
 HYBRID = library_platform("caron/hybrid")
 TINY = library_platform("tiny/hybrid")

@@ -19,8 +19,7 @@ from spotbag.replay.streams.policies.a2ha import A2ha, A2haSettings
 from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
 from spotbag.replay.streams.policies.known import Known, KnownPaidBlocks
 from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownLearning
-from spotbag.replay.streams.policy import StreamPolicy
-from spotbag.replay.streams.state import StreamState
+from spotbag.replay.streams.state import StreamPolicy, StreamState
 from tests.helpers.random_streams import Anything, random_stream
 from tests.helpers.soaks import soak
 

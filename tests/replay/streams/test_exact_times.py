@@ -21,9 +21,8 @@ from spotbag.replay.streams.outcome import StreamOutcome
 from spotbag.replay.streams.policies.forecast import Forecast
 from spotbag.replay.streams.policies.known import Known
 from spotbag.replay.streams.policies.unknown import Sampling
-from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.runs import replay_stream_once
-from spotbag.replay.streams.state import StreamState
+from spotbag.replay.streams.state import StreamPolicy, StreamState
 from spotbag.solvers.streams.sizing import size_job
 from spotbag.traces.files import parse_traces, trace_lines
 from spotbag.traces.stories import describe_trace

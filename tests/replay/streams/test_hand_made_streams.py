@@ -14,9 +14,8 @@ from spotbag.replay.streams.policies import stream_policy
 from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
 from spotbag.replay.streams.policies.known import Known, KnownPaidBlocks
 from spotbag.replay.streams.policies.unknown import Sampling, Unknown, UnknownLearning
-from spotbag.replay.streams.policy import StreamPolicy
 from spotbag.replay.streams.runs import replay_stream
-from spotbag.replay.streams.state import StreamState, StreamVm
+from spotbag.replay.streams.state import StreamPolicy, StreamState, StreamVm
 from tests.helpers.tiny_streams import described, sampled, stream
 
 

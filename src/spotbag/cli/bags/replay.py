@@ -246,7 +246,7 @@ def _replay(
 ) -> None:
     """Read or make the plan, replay it, and show what became of it."""
     from ...replay.bags.policies import KIND
-    from ...replay.bags.policy import require_dates_known
+    from ...replay.bags.state import require_dates_known
 
     # The rules of a policy in one order, so that none is replayed twice under two names.
     names = KIND.full_names(names_in(asked.policy or _DEFAULT_POLICIES), REFERENCES)
