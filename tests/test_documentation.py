@@ -327,8 +327,7 @@ def test_the_example_of_options_of_policies_changes_what_they_do(capsys: pytest.
 def test_what_platforms_md_says_of_its_bounds_is_what_is_shown() -> None:
     from spotbag.instances.platforms.job_draws import JobSet
     from spotbag.instances.platforms.platform_files import library_platform
-    from spotbag.replay.platforms.run_bounds import bounds_of_runs
-    from spotbag.replay.platforms.runs import replay_platform
+    from spotbag.replay.platforms.runs import bounds_of_runs, replay_platform
 
     jobs, platform = JobSet("small", 30), library_platform("caron/hybrid")
     runs = replay_platform(platform, ["money-saving", "time-saving"], job_set=jobs)

@@ -21,8 +21,7 @@ from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.bags.plan_choice import choose_plan
 from spotbag.replay.bags.runs import replay_days
-from spotbag.replay.platforms.run_bounds import bounds_of_runs
-from spotbag.replay.platforms.runs import PlatformRuns, replay_platform
+from spotbag.replay.platforms.runs import PlatformRuns, bounds_of_runs, replay_platform
 from spotbag.replay.streams.runs import replay_stream
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State

@@ -1,6 +1,6 @@
 """Parts of a replay as plain Python has them: the queue of events, the record, what grows, and questions to the policy.
 
-Compiled loops have parts of the same names in `compiled_parts`, and the rules of a policy in place of the questions.
+Compiled loops have parts of the same names in `compiled_engine`, and the rules of a policy in place of the questions.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.compiled_rows import compiled_rules, rows_from
 from ...core.rows import dtype_of, enter, tables_of
-from .policies.on_time_kernel import latest_rescue, new_vms_from
+from .policies.on_time_rescue import latest_rescue, new_vms_from
 from .rows import Rows, shapes
 
 _numba: Any = numba  # it has no types
@@ -78,11 +78,11 @@ class Packing:
         enter(self._context[0], name, table)
 
     def latest_rescue(self, state: Any, first_s: int, last_s: int) -> tuple[int, int]:
-        """Pack tasks onto on-demand VMs; see `on_time_kernel`."""
+        """Pack tasks onto on-demand VMs; see `on_time_rescue`."""
         return self._run(_LATEST, state, first_s, last_s)  # type: ignore[no-any-return]
 
     def new_vms_from(self, state: Any, start_s: int) -> int:
-        """Pack tasks onto new on-demand VMs; see `on_time_kernel`."""
+        """Pack tasks onto new on-demand VMs; see `on_time_rescue`."""
         return self._run(_NEW, state, start_s)  # type: ignore[no-any-return]
 
     def _run(self, loop: Any, state: Any, *given: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...core.errors import InputError, Issue, SpotbagError
@@ -22,7 +23,7 @@ from ..runs import Runs, by_name, check_runs, means_of, replay_batches
 from .engine import Replay
 from .outcome import DayOutcome
 from .plan import CheckedPlan, ReplayPlan, checked, on_demand_schedule, replay_plan
-from .policies import KIND
+from .policies import KIND, POLICIES, find_policy
 from .policies.static import OnDemand
 from .rows import MIGRATION_KINDS
 from .state import Policy, require_dates_known
@@ -30,6 +31,7 @@ from .state import Policy, require_dates_known
 if TYPE_CHECKING:
     from ...traces.trace import Trace
     from .compiled_engine import CompiledReplays
+
 
 _DAYS_A_BATCH = 8
 _LOADS_FOR = 20_000
@@ -519,3 +521,24 @@ def compare_days(outcomes: Sequence[DayOutcome], others: Sequence[DayOutcome]) -
         cheaper=sum(difference < 0 for difference in cost),
         dearer=sum(difference > 0 for difference in cost),
     )
+
+
+def steps_of_replays() -> dict[str, Callable[[], None]]:
+    """Return the steps that compile all loops of `replay_days`, by name: what an image of a container does once."""
+    # None of it is loaded for a replay of few days.
+    from ...instances.bags.scenarios import find_scenario
+    from ...instances.library import library_instance
+    from ...solvers.bags.solve import solve
+    from .compiled_engine import DRIVERS, CompiledReplays, has_loop
+    from .packing import compile_packing
+
+    plan = solve(library_instance("hads/J60"), "greedy", survive="none").schedule
+    assert plan is not None, "the greedy plans it"
+    replays = CompiledReplays(replay_plan(plan))
+    steps: dict[str, Callable[[], Any]] = {"replay in Python": compile_packing}
+    for name, kind in POLICIES.items():
+        if kind in DRIVERS and has_loop(kind, plan.instance):
+            steps[f"replay under {name}"] = partial(replays.outcome, find_policy(name), QUIET, PAPERS)
+    scenario = find_scenario("hads/sc4")
+    steps["replay with bounds"] = partial(replay_days, plan, ["static"], scenario, 1, bounds=True)
+    return steps

@@ -20,8 +20,7 @@ from spotbag.instances.clouds import CLOUDS, PAPERS, Cloud
 from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
 from spotbag.replay.bags import compiled_engine
-from spotbag.replay.bags.compiled_engine import CompiledReplays, rows_of_record
-from spotbag.replay.bags.compiled_parts import _KIND_BITS
+from spotbag.replay.bags.compiled_engine import _KIND_BITS, CompiledReplays, rows_of_record
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.moments import await_start, request_plan, step
 from spotbag.replay.bags.outcome import DayOutcome

@@ -1,4 +1,4 @@
-"""The policies: published dynamic schedulers and baselines, one module each."""
+"""The policies: published dynamic schedulers and baselines."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from .burst_hads import BurstHads
     from .hads import Hads
     from .on_time import OnTime
-    from .rescue import Rescue
-    from .static import OnDemand, Static
+    from .static import OnDemand, Rescue, Static
     from .uniform_progress import GreedySpot, TimeSliced, UniformProgress
 
 # Classes are called as their policies are: each is loaded when it is first asked for.
@@ -23,7 +22,7 @@ _MODULES = {
     "static": "static",
     "hads": "hads",
     "burst-hads": "burst_hads",
-    "rescue": "rescue",
+    "rescue": "static",
     "on-time": "on_time",
     "uniform-progress": "uniform_progress",
     "greedy-spot": "uniform_progress",

@@ -10,8 +10,8 @@ from ..interpreted import sort_tasks
 from ..rows import NONE, Rows, VmRow
 from ..rules import is_halted, is_idle, let_go, list_tasks, runtime_of, saved_now
 from ..state import IDLE_60, RulePolicy
+from .hads import steal
 from .migration import list_to_leave, migrate_tasks, retry_stranded
-from .stealing import steal
 
 if TYPE_CHECKING:
     from ..state import ReplayState, Vm

@@ -36,8 +36,7 @@ from ..rules import (
     usd_per_s,
 )
 from ..state import RulePolicy
-from .estimation import assign, core_on_sketch, new_sketch, start_on_sketch
-from .migration import add_place, best_place, list_places
+from .migration import add_place, assign, best_place, core_on_sketch, list_places, new_sketch, start_on_sketch
 from .on_time_rescue import (
     add_rescuer,
     between_s,

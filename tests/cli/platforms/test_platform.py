@@ -12,7 +12,7 @@ from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.job_draws import draw_malleable_jobs
 from spotbag.instances.platforms.platform_files import library_platform, read_platform
 from spotbag.instances.streams.stream_files import library_stream
-from spotbag.replay.platforms import run_bounds, runs
+from spotbag.replay.platforms import runs
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES
 from tests.helpers.command_shell import Shell, interrupt_after_runs, type_in
 from tests.helpers.stops import interrupt_command
@@ -142,8 +142,8 @@ def test_bounds_that_are_interrupted(shell: Shell, monkeypatch: pytest.MonkeyPat
         interrupt_command()
         return bounds_of_run(*given)
 
-    bounds_of_run = run_bounds._bounds_of_run
-    monkeypatch.setattr(run_bounds, "_bounds_of_run", interrupted)
+    bounds_of_run = runs._bounds_of_run
+    monkeypatch.setattr(runs, "_bounds_of_run", interrupted)
     found = shell.json(*TINY, "--runs", "2", "--bound", code=130)
     assert "interrupted: the runs are here, but no bounds" in shell.err
     assert found["runs"] == 2

@@ -24,7 +24,7 @@ from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
 from spotbag.replay.bags.policies.hads import Hads
-from spotbag.replay.bags.policies.rescue import Rescue
+from spotbag.replay.bags.policies.static import Rescue
 from spotbag.replay.bags.policies.uniform_progress import UniformProgress
 from spotbag.replay.bags.runs import replay_days
 from spotbag.replay.bags.state import Policy

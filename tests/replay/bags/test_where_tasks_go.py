@@ -17,8 +17,8 @@ from spotbag.instances.instance import Instance
 from spotbag.replay.bags.engine import Replay
 from spotbag.replay.bags.plan import replay_plan
 from spotbag.replay.bags.policies import find_policy
+from spotbag.replay.bags.policies.hads import steal
 from spotbag.replay.bags.policies.migration import SpareTime, best_place, list_places, migrate_tasks
-from spotbag.replay.bags.policies.stealing import steal
 from spotbag.replay.bags.rows import NONE
 from spotbag.replay.bags.state import Policy, ReplayState, Vm
 from tests.helpers.random_days import random_day, random_plan

@@ -14,8 +14,7 @@ from spotbag.replay.platforms.engine import PlatformReplay
 from spotbag.replay.platforms.local_scheduler import SUFFIXES
 from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import PLATFORM_POLICIES, platform_policy
-from spotbag.replay.platforms.run_bounds import RunBounds, bounds_of_runs, run_bounds
-from spotbag.replay.platforms.runs import platform_with_jobs, replay_platform
+from spotbag.replay.platforms.runs import RunBounds, bounds_of_runs, platform_with_jobs, replay_platform, run_bounds
 from spotbag.solvers.platforms.bound import platform_bound
 from tests.helpers.random_platforms import random_platforms
 from tests.helpers.soaks import some
@@ -73,7 +72,7 @@ def test_equal_runs_are_bounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(outcome.cost)
         return RunBounds(outcome.cost / 2, outcome.delay_s, 0)
 
-    monkeypatch.setattr("spotbag.replay.platforms.run_bounds.run_bounds", counted)
+    monkeypatch.setattr("spotbag.replay.platforms.runs.run_bounds", counted)
     runs = replay_platform(platform, ["money-saving", "time-saving"], 4)
     assert bounds_of_runs(platform, runs) == ((RunBounds(245, 420, 0),) * 4, (RunBounds(365, 0, 0),) * 4)
     assert calls == [490, 730]

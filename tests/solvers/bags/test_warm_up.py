@@ -44,7 +44,7 @@ for name in ("hads/J60", "memory/m20"):
         spotbag.replan(instance, now, start=plan, time_limit_s=0.2)
 new = sorted(name for name in set(sys.modules) - loaded if name.split(".")[0] in ("spotbag", "highspy", "ortools"))
 planned = ready()
-from spotbag.replay.bags.warm_up import steps_of_replays
+from spotbag.replay.bags.runs import steps_of_replays
 for step in steps_of_replays().values():
     step()
 for package in ("heuristics.bags", "models.bags", "replay.bags"):

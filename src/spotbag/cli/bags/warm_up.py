@@ -70,7 +70,7 @@ def warm_up_command(
 
 def _steps(commands: list[str]) -> dict[str, Callable[[], None]]:
     """Return the steps that compile all that some commands may call, by name."""
-    from ...replay.bags.warm_up import steps_of_replays
+    from ...replay.bags.runs import steps_of_replays
     from ...solvers.bags.methods import METHODS
     from ...solvers.bags.warm_up import steps_of, warm_up_replan
 

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from ...instances.platforms.job_draws import JobSet
     from ...instances.platforms.platform import Platform
     from ...replay.platforms.outcome import JobResult, PlatformOutcome
-    from ...replay.platforms.run_bounds import RunBounds
-    from ...replay.platforms.runs import PlatformRuns
+    from ...replay.platforms.runs import PlatformRuns, RunBounds
 
     Bounds: TypeAlias = tuple[tuple[RunBounds, ...], ...]
 
@@ -269,7 +268,7 @@ def _replay(
     )
     bounds = None
     if options.bound and not done.interrupted:
-        from ...replay.platforms.run_bounds import bounds_of_runs
+        from ...replay.platforms.runs import bounds_of_runs
 
         with counting("bounds", n_runs) as count:
             bounds = bounds_of_runs(platform, done, on_run=lambda more: count("", more), **how)
