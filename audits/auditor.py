@@ -19,7 +19,7 @@ from .bags.replay import PlanAudit
 from .facts import InstanceFacts
 from .findings import RULES, AuditReport, Finding
 from .given import Given, compare
-from .platforms.facts import PlatformFacts
+from .platforms.books import PlatformFacts
 from .platforms.replay import PlatformAudit
 from .streams.replay import StreamAudit
 

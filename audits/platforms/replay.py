@@ -11,10 +11,19 @@ from ...core.wording import counted
 from ...traces.trace import Trace
 from ..facts import exact
 from ..findings import AuditReport, Event, Findings
-from .cloud_book import CloudBook, MachineBook, Offer
-from .cluster_book import ClusterBook
-from .facts import ClusterFacts, PlatformFacts, StreamFacts
-from .job_book import JobBook, alike, over_budget, platform_figure_findings
+from .books import (
+    CloudBook,
+    ClusterBook,
+    ClusterFacts,
+    JobBook,
+    MachineBook,
+    Offer,
+    PlatformFacts,
+    StreamFacts,
+    alike,
+    over_budget,
+    platform_figure_findings,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 
 from spotbag.audits.bags.plan import check
-from spotbag.audits.bags.survival import Judge
+from spotbag.audits.bags.survival import Judge, Twins
 from spotbag.audits.bags.survival_claims import least_bill_usd
 from spotbag.audits.bags.survival_losses import Losses
-from spotbag.audits.bags.survival_rescues import Twins
 from spotbag.instances.entries import SurvivalLevel
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import ScheduleDocument, Survival

@@ -7,8 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotbag.audits.platforms.cluster_book import Minutes
-from spotbag.audits.platforms.facts import ClusterFacts
+from spotbag.audits.platforms.books import ClusterFacts, Minutes
 
 
 def processors_in(facts: ClusterFacts, minute: int) -> int:
