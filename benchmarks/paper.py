@@ -10,7 +10,7 @@ from spotbag.core.limits import LimitReached, Stop, stop_point
 from spotbag.core.processes import interruptible
 from spotbag.core.statistics import Estimate
 from spotbag.core.workers import Workers
-from spotbag.replay.runs import replay_batches
+from spotbag.replay.engines import replay_batches
 
 from .claims import Claim, show
 from .data_files import read_toml

@@ -30,8 +30,8 @@ from ...solvers.bags.methods import GivenMethod
 from ...solvers.bags.plan_choice import PlanChoice, PlanOnDays, percentile
 from ...solvers.bags.result import Quantity, Result, Stage
 from ...solvers.bags.solve import solve
+from ..engines import check_runs
 from ..policies import Given, PolicyMaker
-from ..runs import check_runs
 from .plan import CheckedPlan, checked, with_verdict
 from .policies import KIND
 from .runs import chosen_cloud, on_demand_price_usd, outcomes_of

@@ -18,8 +18,8 @@ from ...instances.bags.timeline import QUIET, Timeline
 from ...instances.clouds import PAPERS, Cloud, cloud_of, find_cloud
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
+from ..engines import Runs, by_name, check_runs, means_of, replay_batches
 from ..policies import Given, PolicyMaker
-from ..runs import Runs, by_name, check_runs, means_of, replay_batches
 from .engine import Replay
 from .outcome import DayOutcome
 from .plan import CheckedPlan, ReplayPlan, checked, on_demand_schedule, replay_plan

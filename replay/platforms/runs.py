@@ -16,8 +16,8 @@ from ...core.workers import Workers, each
 from ...instances.platforms.job_draws import JobSet
 from ...instances.platforms.platform import Platform
 from ...traces.trace import Trace
+from ..engines import Runs, Summary, by_name, check_runs, means_of, outcomes_by_policy, replay_batches
 from ..policies import Given, PolicyMaker
-from ..runs import Runs, Summary, by_name, check_runs, means_of, outcomes_by_policy, replay_batches
 from .engine import PlatformReplay
 from .outcome import PLACED, TOTALS, PlatformOutcome, platform_trace
 from .policies import KIND

@@ -13,8 +13,8 @@ from ...core.workers import Workers
 from ...instances.streams.draws import SampledJobs, draw_jobs, draws
 from ...instances.streams.stream import Stream
 from ...traces.trace import Trace
+from ..engines import Runs, Summary, by_name, check_runs, means_of, outcomes_by_policy, replay_batches
 from ..policies import Given, PolicyMaker
-from ..runs import Runs, Summary, by_name, check_runs, means_of, outcomes_by_policy, replay_batches
 from .engine import StreamReplay
 from .outcome import StreamOutcome, stream_trace, violation_cost_usd
 from .policies import stream_kind

@@ -15,8 +15,8 @@ from spotbag.instances.platforms.job_draws import JobSet
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.instances.streams.stream_files import library_stream
 from spotbag.replay.bags.runs import replay_day, replay_days
+from spotbag.replay.engines import Runs
 from spotbag.replay.platforms.runs import bounds_of_runs, replay_platform
-from spotbag.replay.runs import Runs
 from spotbag.replay.streams.runs import replay_stream
 from spotbag.solvers.bags.solve import solve
 from spotbag.solvers.platforms.bound import frontier

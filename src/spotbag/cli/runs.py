@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..core.statistics import Estimate
     from ..core.workers import Workers
-    from ..replay.runs import Runs
+    from ..replay.engines import Runs
     from ..traces.trace import Trace
 
     DataclassOutcome = TypeVar("DataclassOutcome", bound=DataclassInstance)
