@@ -13,13 +13,13 @@ import pytest
 from spotbag.core import processes
 from spotbag.core.limits import within
 from spotbag.core.processes import Signalled, interruptible
+from spotbag.experiments.bags.plan_choice import choose_plan
 from spotbag.experiments.bags.run import run_experiment
 from spotbag.experiments.bags.specification import Specification
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform_files import library_platform
 from spotbag.instances.streams.stream_files import library_stream
-from spotbag.replay.bags.plan_choice import choose_plan
 from spotbag.replay.bags.runs import replay_days
 from spotbag.replay.platforms.runs import PlatformRuns, bounds_of_runs, replay_platform
 from spotbag.replay.streams.runs import replay_stream

@@ -16,10 +16,10 @@ from itertools import product
 
 from spotbag.core.statistics import estimate
 from spotbag.core.workers import each
+from spotbag.experiments.bags.plan_choice import choose_plan
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.library import library_instance
 from spotbag.replay.bags.outcome import DayOutcome
-from spotbag.replay.bags.plan_choice import choose_plan
 from spotbag.replay.bags.runs import replay_days
 from spotbag.schedules.schedule import Schedule
 

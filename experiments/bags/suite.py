@@ -24,10 +24,10 @@ from ...instances.bags.timeline import Timeline, event_documents
 from ...instances.clouds import Cloud
 from ...instances.instance import Instance
 from ...instances.library import library_instance
-from ...replay.bags.plan_choice import price_of_a_late_day_usd
 from ...replay.bags.runs import chosen_cloud
 from ...solvers.bags.solve import solve
 from ...traces.trace import document_sha256
+from .plan_choice import price_of_a_late_day_usd
 from .specification import read_specification
 
 SUITE_FORMAT: Literal["spotbag.suite/1"] = "spotbag.suite/1"

@@ -15,6 +15,7 @@ from .core.errors import SpotbagError as SpotbagError
 from .executors.logs import execution_state as execution_state
 from .executors.logs import read_log as read_log
 from .executors.shell import export_plan as export_plan
+from .experiments.bags.plan_choice import choose_plan as choose_plan
 from .heuristics.bags.d_spot import estimate_d_spot as estimate_d_spot
 from .instances.bags.csv_tasks import read_tasks as read_tasks
 from .instances.bags.generator import generate_instance as generate_instance
@@ -51,7 +52,6 @@ from .replay.bags.live import LivePolicy as LivePolicy
 from .replay.bags.live import MoveTask as MoveTask
 from .replay.bags.live import StartTask as StartTask
 from .replay.bags.live import StopTask as StopTask
-from .replay.bags.plan_choice import choose_plan as choose_plan
 from .replay.bags.runs import replay_day as replay_day
 from .replay.bags.runs import replay_days as replay_days
 from .replay.bags.runs import trace_day as trace_day

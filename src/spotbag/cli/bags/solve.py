@@ -253,7 +253,7 @@ def _choose(
             raise SpotbagError(
                 f"{name} and --scenario: use one or the other; plans of many kinds are made for a scenario"
             )
-    from ...replay.bags.plan_choice import choose_plan
+    from ...experiments.bags.plan_choice import choose_plan
 
     scenario = scenarios.find(asked.scenario)
     warn(notes_of(scenario, problem))

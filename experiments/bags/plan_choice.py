@@ -21,6 +21,12 @@ from ...core.workers import Workers, each
 from ...instances.bags.scripted_days import Scenario
 from ...instances.clouds import Cloud
 from ...instances.instance import Instance
+from ...replay.bags.plan import CheckedPlan, checked, with_verdict
+from ...replay.bags.policies import KIND
+from ...replay.bags.runs import chosen_cloud, on_demand_price_usd, outcomes_of
+from ...replay.bags.state import Policy
+from ...replay.engines import check_runs
+from ...replay.policies import Given, PolicyMaker
 from ...schedules.documents import Survival
 from ...schedules.lateness import require_in_time
 from ...schedules.plan_text import LOSSES
@@ -30,12 +36,6 @@ from ...solvers.bags.methods import GivenMethod
 from ...solvers.bags.plan_choice import PlanChoice, PlanOnDays, percentile
 from ...solvers.bags.result import Quantity, Result, Stage
 from ...solvers.bags.solve import solve
-from ..engines import check_runs
-from ..policies import Given, PolicyMaker
-from .plan import CheckedPlan, checked, with_verdict
-from .policies import KIND
-from .runs import chosen_cloud, on_demand_price_usd, outcomes_of
-from .state import Policy
 
 _FIRST_OF_CHOICE = 10**9
 """Number of the first day of the choice: nobody replays as many, so that those of the report are others."""

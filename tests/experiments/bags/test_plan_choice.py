@@ -14,7 +14,8 @@ import spotbag
 from spotbag.audits.bags.plan import CheckReport, check
 from spotbag.cli import main
 from spotbag.core.errors import InputError
-from spotbag.replay.bags import plan, plan_choice
+from spotbag.experiments.bags import plan_choice
+from spotbag.replay.bags import plan
 from spotbag.replay.bags.runs import replay_days
 from spotbag.solvers.bags.candidates import QUIET, Candidate, candidates
 
