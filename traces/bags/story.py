@@ -572,7 +572,11 @@ def counts_text(trace: Trace) -> str:
     moved = sum(kinds.values())
     words = {"idle": "to VMs idle until then", "busy": "to busy VMs", "new": "starting a new VM"}
     where = ", ".join(f"{kinds[kind]:,} {text}" for kind, text in words.items() if kinds[kind])
-    steals = counted(end["steals"], "steal") + (f" of {counted(end['tasks_stolen'], 'task')}" if end["steals"] else "")
+    steals, stolen = counted(end["steals"], "steal"), end["tasks_stolen"]
+    if end["steals"]:
+        steals += f" of {counted(stolen, 'task')}"
+    elif stolen:  # steals are attempts that took a task, and policies such as `on-time` move tasks without any
+        steals = f"{counted(stolen, 'task')} stolen"
     usual = (trace.run.get("cloud") or {"interruption": "hibernate"})["interruption"]
     return ", ".join(
         [

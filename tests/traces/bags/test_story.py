@@ -69,6 +69,16 @@ def test_a_quiet_day() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("steals", "stolen", "words"),
+    [(0, 0, "0 steals"), (1, 3, "1 steal of 3 tasks"), (0, 3, "3 tasks stolen"), (0, 1, "1 task stolen")],
+)
+def test_tasks_are_stolen_with_and_without_attempts_on_record(steals: int, stolen: int, words: str) -> None:
+    counts = {"steal_attempts": steals, "steals": steals, "tasks_stolen": stolen}
+    trace = quiet_day()
+    assert f", {words}, 0 recoveries," in describe_trace(_changed(trace, trace.events, **counts))[-1]
+
+
 def test_many_vms_are_named_by_range_and_the_rest_counted() -> None:
     names = [f"a-{number}" for number in range(1, 6)] + ["x", "y", "z", "u", "v", "w"]
     launches = [_at(0, "launch", vm=name, type="a.large", market="spot") for name in names]
