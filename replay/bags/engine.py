@@ -82,6 +82,7 @@ class Replay(EventLoop[DayOutcome]):
         self._moments_s: list[int] = self._to_come["time_s"].tolist()
         self._last_call_s = last_call_s(self.day, plan.instance)
         state.n_aged = state.n_days = state.next_day = n_aged(self._to_come)
+        # Of events at the age of VMs nobody knows the time, so that they cannot come with the moments of the day.
         state.days += [DayRow(*event.item()) for event in self._to_come[: state.n_aged]]
         for name, value in policy_options(policy).items():
             setattr(state, name, value)

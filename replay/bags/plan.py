@@ -40,8 +40,10 @@ def offer_table(instance: Instance) -> Any:
         entry["sustained"] = BASELINE if offer.burstable else FULL_SPEED
         entry["usd_per_hour"] = entry["now_usd_per_hour"] = offer.price_usd_per_hour
         entry["setup_s"] = setup_s = offer.vm_type.setup_s
+        # In uptime, which begins when the VM has booted: a migration goes on during the boot.
         entry["moved_start_s"] = max(instance.migration_overhead_s - instance.boot_overhead_s, setup_s)
         entry["price_class"] = by_price.index(offer.price_usd_per_hour)
+        # Without a size, no rule asks about memory at all.
         if not instance.memory_never_binds[offer.type_index]:
             entry["memory_kb"] = offer.memory_kb
         burst = offer.vm_type.burstable
@@ -168,6 +170,7 @@ def day_table(names: Names, day: Timeline) -> Any:
     table["kind"] = np.fromiter(map(_KINDS.__getitem__, kind), np.int64, n)
     numbers = {"vm": vm, "share": share, "notice_s": notice_s, "vms": vms, "usd_per_hour": usd, "age_s": age_s}
     for column, values in numbers.items():
+        # Most events have few of them, and days may have thousands of events.
         if values.count(None) < n:
             usual = _AN_EVENT[column].item()
             table[column] = [usual if value is None else value for value in values]
@@ -263,6 +266,7 @@ class PlanTables:
         shared = ("groups", "durations", "members", "queues")
         self.shared: dict[str, Any] = lists | {name: getattr(self.rows, name) for name in shared}
         self.task_values, self.limit_values = tasks.tolist(), limits.tolist()
+        # Limits of groups have no offer of their own, and restrict rescues by `can_start` alone.
         own = {limit["own"]: int(limit["most"]) for limit in limits}
         self.most_new = min(instance.n_tasks, sum(max(own[index], 0) for index in lists["regular"]))
         most_cores = max(offer.vcpus for offer in instance.offers)

@@ -447,6 +447,7 @@ class ReplayState(Rows):
             return
         from .packing import Packing, numbers  # here, so that other policies do not load it
 
+        # Loops know tables by their addresses: where one has grown, another `Packing` is needed.
         if not self.standby:
             self._make_tables(tables.counts_of_rescues, numbers)
         if self.n_vms + tables.most_new > len(self.rescuers):
@@ -503,6 +504,7 @@ class ReplayState(Rows):
     def bills(self) -> tuple[VmBill, ...]:
         """Bill of each VM, as if all that are not terminated were now."""
         if not self.over:
+            # On a copy, so that nobody changes a replay by asking what it has cost.
             ended = self.copy()
             for vm in ended.vms:
                 if vm.state != TERMINATED:

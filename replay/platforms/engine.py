@@ -56,6 +56,7 @@ class PlatformReplay(PlatformState, EventLoop[PlatformOutcome]):
         if not self._events:
             return False
         time, kind, _, index, _, epoch = heapq.heappop(self._events)
+        # The clock moves with events that count: those of an epoch that has passed are passed over.
         if kind == _FINISH:
             self.now_s = time
             self._finish(self.jobs[index])

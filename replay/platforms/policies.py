@@ -80,6 +80,7 @@ class RoundRobin(PlatformPolicy):
     displaces = False
 
     def __init__(self, name: str, rules: PlatformRules, seed: int) -> None:
+        # Here, as no other policy draws anything.
         import numpy as np
 
         self.name = name

@@ -88,6 +88,7 @@ def replay_platform(
     """
     check_runs(runs, workers, seed)
     makers = KIND.several(policies, seed, workers)
+    # For its refusal alone: before processes are started, each of which would meet it.
     platform_with_jobs(platform, job_set, seed)
     work, seeds = partial(_batch, platform, makers, job_set), range(seed, seed + runs)
     done, interrupted = replay_batches(work, seeds, workers=workers, per_batch=_SEEDS_A_BATCH, on_run=on_run, stop=stop)

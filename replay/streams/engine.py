@@ -40,6 +40,7 @@ class StreamReplay(StreamState, EventLoop[StreamOutcome]):
         time, kind, _, index, datum, epoch = heapq.heappop(self._events)
         if kind == FINISH:
             vm = self.vms[index]
+            # An end that a suspension has overtaken did not happen: the clock does not move to it.
             if vm.run_epoch == epoch:
                 self.now_s = time
                 self._finish(vm)

@@ -156,6 +156,7 @@ class OnTime(RulePolicy):
 
 def on_finish(r: Rows, vm: VmRow, task: int) -> None:
     """Use a core that is free on a VM that goes on."""
+    # A VM that has nothing left is idle, which is a question of its own in the same second.
     if vm.n_left and is_alive(vm):
         for core in range(vm.vcpus):
             slot = r.cores[vm.index][core]
@@ -206,6 +207,7 @@ def on_capacity(r: Rows, vm_type: int) -> None:
 
 def on_saved(r: Rows, vm: VmRow, task: int) -> None:
     """Have a task leave that has written its checkpoint."""
+    # The mark stays for this answer: the checkpoint is written, so the pace of the time is not asked once more.
     answer(r)
     r.standby[task].leaving = 0
 
@@ -213,6 +215,7 @@ def on_saved(r: Rows, vm: VmRow, task: int) -> None:
 def count_return(r: Rows, vm_type: int) -> None:
     """Count a type that is back, if it was out."""
     of_type = r.types[vm_type]
+    # What new VMs are worth depends on the types that there are: it is to be found anew.
     r.spread_known = 0
     if of_type.is_out:
         of_type.is_out = 0
@@ -225,6 +228,7 @@ def count_return(r: Rows, vm_type: int) -> None:
 
 def answer_once(r: Rows) -> None:
     """Answer the events of this moment, once for all VMs."""
+    # Notices are not among the events that are counted, so VMs that drain are.
     draining = 0
     for v in range(r.n_vms):
         draining += r.vms[v].gone_s != NONE
@@ -251,6 +255,7 @@ def answer(r: Rows) -> None:
             again_s = min(again_s, early(r))
     if r.spreads:
         spread_all(r)
+    # Last, so that no VM ends that the decisions above have just given work.
     for v in range(r.n_vms):
         again_s = min(again_s, end_unused(r, r.vms[v], r.ends_idle))
     secure(r)
@@ -268,6 +273,7 @@ def end_alone(r: Rows, vm: VmRow, idle: int) -> None:
 def wake(r: Rows, again_s: int) -> None:
     """Be asked again at a time, or when the rescue must begin."""
     time_s = min(again_s, r.standby_latest_s)
+    # Calls are never taken back: where one comes earlier, its answer asks for the next.
     if r.now_s < time_s < r.deadline_s and not r.now_s < r.wake_s <= time_s:
         push(r, time_s, WAKE, 0, 0, 0)
         r.wake_s = time_s
@@ -279,6 +285,7 @@ def wake(r: Rows, again_s: int) -> None:
 def renew(r: Rows) -> None:
     """Keep the rescue, or take one that may begin later."""
     follow(r)
+    # Of what can be packed, only a rescue is of use that may begin later than the one at hand.
     due_s, left_out = pack_all(r, max(r.standby_latest_s + 1, r.now_s) if r.covered else r.now_s)
     if left_out == 0 and (r.covered or in_time(r)):
         keep(r, due_s)
@@ -296,6 +303,7 @@ def from_the_start(r: Rows, slack_s: int) -> int:
 
 def secure(r: Rows) -> None:
     """Begin the parts of the rescue that cannot wait any more."""
+    # Each round begins one part, after which the others may be able to wait again.
     while r.n_open:
         follow(r)
         if r.covered and r.standby_latest_s > r.now_s:
@@ -317,6 +325,7 @@ def begin(r: Rows) -> bool:
         new = r.standby_vms[place]
         if new.longest_s and new_latest_s(r, new) <= r.now_s and can_start(r, r.offers[new.offer]):
             v = start(r, new.offer)
+            # Its tasks wait where they are until their own latest start on the VM, which may never come.
             new.longest_s = 0
             for k in range(r.n_open):
                 if r.standby[r.open_tasks[k]].vm == FIRST_NEW - place:
@@ -329,6 +338,8 @@ def begin(r: Rows) -> bool:
             if work_s and r.deadline_s - work_s <= r.now_s:
                 task = first_to_move(r, v, core)
                 move(r, task, vm, 0)
+                # List scheduling chooses the core: where it is another one, the two change the work that they are to
+                # do.
                 if r.tasks[task].core != core:
                     swap(r, v, core, r.tasks[task].core)
                 return True
@@ -352,6 +363,7 @@ def do_best(r: Rows) -> None:
     for k in range(r.n_open):
         task = r.open_tasks[k]
         source = r.vms[r.tasks[task].vm]
+        # What still runs on a VM that drains may end there.
         if r.standby[task].vm == LEFT_OUT and may_give(source) and source.gone_s == NONE:
             r.left[n] = task
             n += 1
@@ -372,6 +384,7 @@ def do_best(r: Rows) -> None:
 
 def start(r: Rows, offer: int) -> int:
     """Request a VM."""
+    # Another VM that rescues may use: what was listed of them is no longer all.
     if not r.offers[offer].spot:
         r.rescuers_known = r.standby_followed = 0
     return start_vm(r, offer)
@@ -381,6 +394,7 @@ def end(r: Rows, vm: VmRow) -> None:
     """Terminate a VM without tasks."""
     if not vm.spot:
         r.rescuers_known = r.standby_followed = 0
+    # One more of an offer that was used up can be started then, and may be worth its rent.
     elif not can_start(r, r.offers[vm.offer_index]):
         r.spread_known = 0
     let_go(r, vm)
@@ -390,12 +404,14 @@ def move(r: Rows, task: int, target: VmRow, late: int) -> None:
     """Move an unfinished task, whatever it does, with what is saved of it."""
     run, mode = r.tasks[task], r.offers[target.offer_index].sustained
     source = r.vms[run.vm]
+    # Tasks that move among spot VMs which go on end no later: no new VM is worth more by that.
     if may_give(source) or not source.spot:
         r.spread_known = 0
     if may_give(source):
         migrate(r, task, source, target, mode, late)
     else:
         if run.running:
+            # Only what waits can be taken away.
             preempt(r, task, source, int(saves_at_once(r, source, task)))
         steal(r, task, source, target, mode)
     if not (source.spot and target.spot):
@@ -429,6 +445,7 @@ def rates(r: Rows) -> tuple[float, float]:
         types += r.types[k].first != NONE
         if r.types[k].is_out:
             out_s += r.now_s - r.types[k].out_since_s
+    # As if one outage and one return had been seen before, in half the time of the bag: few events say little.
     half_s, up_s = r.deadline_s / 2, max(types * r.now_s - out_s, 0)
     return (1 + r.outages) / (half_s + up_s), (1 + r.returns) / (half_s + out_s)
 
@@ -436,6 +453,7 @@ def rates(r: Rows) -> tuple[float, float]:
 def to_spot(r: Rows) -> int:
     """Move lost tasks to spot VMs, unless they are likely to go on in time; return when that is less likely."""
     _, back = rates(r)
+    # Returns that come at random: in so long, the VM is back with that chance.
     patience_s = -math.log(1 - _WAITS_IF_BACK) / back if back > 0 else math.inf
     again_s = r.deadline_s
     waits = r.waits == 1 and r.standby_latest_s - r.now_s > patience_s
@@ -490,6 +508,7 @@ def best_spot(r: Rows, task: int, saved: float, latest_s: int, with_others: int)
         if not takes_work(vm) or vm.disordered:  # what waits there moves up before more is appended
             continue
         offer = r.offers[vm.offer_index]
+        # The VMs of an offer take equally long: that is found out once for all of them.
         if offer.stamp != r.stamp:
             offer.stamp = r.stamp
             offer.least_duration_s = duration_of(r, group, vm.offer_index, FULL_SPEED, saved)
@@ -507,6 +526,7 @@ def best_spot(r: Rows, task: int, saved: float, latest_s: int, with_others: int)
             usd = duration_s * usd_per_s(r, vm.offer_index) / vm.vcpus
         else:
             usd = max(end_s - max(vm.zero_s + vm.ends_s, r.now_s), 0) * usd_per_s(r, vm.offer_index)
+        # A risk only adds to the cost, and takes long to find: it is asked of places that are the best without it.
         if usd < least:
             usd += risk_usd(r, task, latest_s, end_s, duration_s)
             if usd < least:
@@ -578,6 +598,7 @@ def spread_all(r: Rows) -> None:
         for k in range(n):
             run = r.tasks[r.left[k]]
             end_s = r.vms[run.vm].zero_s + run.end_s
+            # The VM as it is may take fewer than its sketch did: moves of before have changed what it has.
             sooner_s = end_if_placed(r, r.vms[v], run.group, FULL_SPEED, r.standby[r.left[k]].saved)
             if sooner_s > end_s - _GAIN_S:
                 break
@@ -630,6 +651,7 @@ def relieve_one(r: Rows, vm: VmRow) -> tuple[bool, int]:
         left_s -= done_s
         dump_s = dump_of(r, run.group, offer, run.mode)
         paid_s = paid_until(r, vm)
+        # What is paid for is used to its end, with the checkpoint in its last seconds.
         if paid_s > r.now_s + dump_s:
             return False, paid_s - dump_s
     learn(r, task, saved)
@@ -664,6 +686,7 @@ def last_task(r: Rows, vm: VmRow) -> int:
     for core in range(vm.vcpus):
         slot = r.cores[vm.index][core]
         task = slot.last if slot.last != NONE else slot.running
+        # A core whose task writes a checkpoint to leave is about to be free for what waits there.
         if task == NONE or (slot.running != NONE and r.tasks[slot.running].dumping_s != NONE):
             continue
         leaves = slot.last != NONE or r.tasks[task].start_s >= uptime_at(vm, r.now_s)
@@ -700,6 +723,7 @@ def spare_from(r: Rows, slack_s: int) -> int:
     over_s = slack_s - 2 * r.start_overhead_s * (1 - first_s / r.deadline_s)
     if over_s <= 0:
         return r.deadline_s
+    # Solved for t: over / first slack = 1 - t / deadline; the slack stays as it is meanwhile.
     return max(math.ceil(r.deadline_s * (1 - over_s / first_s)), r.now_s)
 
 
@@ -739,8 +763,10 @@ def fill_one(r: Rows, vm: VmRow) -> bool:
         end_s = r.now_s + rescue_s(r, task, vm.offer_index)
         sustained = r.offers[vm.offer_index].sustained
         placed_s = end_if_placed(r, vm, run.group, sustained, r.standby[task].saved)
+        # Where memory makes it wait, or another core is free first, it is not what this core would do.
         if end_s > r.groups[run.group].due_s or placed_s != end_s:
             continue
+        # Looked for as if it were there already: all others must be rescued without this core until then.
         r.rescuer_free_s[core], r.rescuer_kb[core] = end_s, larger(kb, r.groups[run.group].memory_kb)
         due_s, left_out = pack_open(r, NONE, task, r.now_s + 1)
         r.rescuer_free_s[core], r.rescuer_kb[core] = free_s, kb
@@ -779,6 +805,7 @@ def early(r: Rows) -> int:
             n += 1
             index = r.vms[r.tasks[task].vm].offer_index
             offer = r.offers[index]
+            # Each type that is out may come back by itself, and take the work.
             types |= 1 << offer.type
             duration_s = duration_of(r, r.tasks[task].group, index, offer.sustained, r.standby[task].saved)
             spot_usd += duration_s * usd_per_s(r, index) / offer.vcpus
@@ -798,6 +825,8 @@ def early(r: Rows) -> int:
         at_once = at_once or (number == 0 and price_usd >= 0)
         if price_usd >= 0:
             chance = math.exp(-_OTHER_PLACE * back * out * (at_s - r.now_s))
+            # New VMs are rented then only if no type has come back; if one has, the tasks are done at the price of spot
+            # VMs.
             usd = chance * price_usd + (1 - chance) * spot_usd
             if usd < least:
                 best_s, least = at_s, usd
@@ -820,6 +849,7 @@ def keep_pace(r: Rows) -> int:
         of_type = r.types[r.offers[r.vms[r.tasks[r.left[k]].vm].offer_index].type]
         if of_type.is_out:
             since_s = max(since_s, of_type.out_since_s)
+    # Solved for t: (latest start - t) / first slack = 1 - t / deadline.
     behind_s = math.ceil((r.standby_latest_s - first_s) / (1 - first_s / r.deadline_s))
     behind_s = max(behind_s, since_s + r.start_overhead_s)
     if behind_s > r.now_s:
@@ -859,6 +889,7 @@ def start_early(r: Rows) -> None:
             r.packed[n] = r.open_tasks[k]
             n += 1
     for place in range(n_new):
+        # The rest is packed within limits that these VMs use as well.
         count_rented(r, r.offers[r.left[place]], 1)
     due_s, left_out = pack_listed(r, n, r.now_s + 1, r.deadline_s)
     for place in range(n_new):
@@ -903,6 +934,7 @@ def list_new(r: Rows, offer: int, place: int, n_lost: int) -> bool:
 def end_unused(r: Rows, vm: VmRow, idle: int) -> int:
     """End a VM that nothing needs once what is paid for is over, maybe an idle one, too; return when that is."""
     costs = r.hibernated_costs if vm.state == HIBERNATED else r.stopped_costs
+    # Nothing of it is waited for, and its memory or disk is on the bill.
     if is_halted(vm) and not vm.n_left and costs:
         end(r, vm)
     if not idle or not is_idle(vm):
@@ -961,6 +993,7 @@ def spread(r: Rows, interrupted: float, back: float) -> tuple[int, int]:
             if n == 0:
                 n = list_last_first(r, most)
             taken, usd = worth_of(r, offer, n, interrupted, back)
+            # It took all of the list: the VM may have room for more than was listed.
             while taken == n and n == most:
                 most *= 2
                 n = list_last_first(r, most)
@@ -1057,6 +1090,7 @@ def worth_of(r: Rows, offer: int, n: int, interrupted: float, back: float) -> tu
         session_s = max(session_s, sooner_s - r.now_s - r.boot_overhead_s)
         there = r.vms[run.vm].offer_index
         rent = (run.end_s - run.start_s) * (usd_per_s(r, there) / r.offers[there].vcpus)
+        # Chance of an interruption in the seconds by which the task ends sooner on the new VM.
         risk = math.exp(-interrupted * (sooner_s - r.now_s)) - math.exp(-interrupted * (end_s - r.now_s))
         risk *= still_out(interrupted, back, r.standby_latest_s - end_s)
         usd += rent + risk * max(r.rescue_usd_per_s * rescue_s(r, task, r.standby_offers[0]) - rent, 0.0)

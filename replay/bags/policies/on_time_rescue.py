@@ -41,6 +41,7 @@ def look(r: Rows) -> bool:
     n, lost, changed = 0, False, False
     for v in range(r.n_vms):
         vm = r.vms[v]
+        # One more than its changes: rows of VMs begin with 0, and so with none seen.
         known = vm.seen == vm.changes + 1
         changed = changed or not known
         vm.seen = vm.changes + 1
@@ -54,6 +55,7 @@ def look(r: Rows) -> bool:
                 lost = lost or (stuck and not drains)
             task = slot.first
             lost = lost or (stuck and task != NONE)
+            # What waits asks for what it asked when the VM was last seen; only what runs saves more.
             while task != NONE and not known:
                 n = see(r, vm, task, n)
                 task = r.tasks[task].next
@@ -94,6 +96,7 @@ def learn(r: Rows, task: int, saved: float) -> None:
         group.ready_s,
         r.deadline_s - group.due_s,
     )
+    # Its place among those that are open has changed.
     if not entry.known or entry.order != -least_s:
         entry.listed = 0
     entry.known, entry.saved, entry.order = 1, saved, -least_s
@@ -121,6 +124,7 @@ def insert_open(r: Rows, n: int) -> None:
             run = r.tasks[task]
             run.rank, run.weight, run.tie = r.need_after_s[task], float(r.standby[task].order), task
         sort_tasks(r, r.listed, n)
+    # Merged from behind, as both lists are in order: what is there moves once, and to its last place.
     there = r.n_open - 1
     r.n_open += n
     for k in range(n - 1, -1, -1):
@@ -252,6 +256,7 @@ def largest_kb(r: Rows, vm: VmRow, core: int) -> int:
 
 def list_moved_up(r: Rows, vm: VmRow, first: int, leaving: int) -> None:
     """List when each core of a VM whose memory never binds is free once what waits has moved up, without a task."""
+    # As `append` will have it when what waits moves up; nothing is kept of it, as the task may stay.
     from_s = earliest_uptime(r, vm)
     for core in range(vm.vcpus):
         task = r.cores[vm.index][core].running
@@ -405,6 +410,7 @@ def keep(r: Rows, due_s: int) -> None:
         elif place < r.n_rescuers:
             entry.vm = r.rescuers[place]
         else:
+            # VMs that are not requested have no index: numbers from this one downwards stand for them.
             entry.vm = FIRST_NEW - (place - r.n_rescuers)
     r.n_standby_vms = r.n_found_new
     for k in range(r.n_found_new):
@@ -468,6 +474,7 @@ def match_all(r: Rows) -> bool:
     changed = False
     for v in range(r.n_vms):
         vm = r.vms[v]
+        # Where memory may bind, a core has a share of it for its work, and keeps that work.
         if not vm.spot and vm.most_kb == NONE and vm.n_left and is_alive(vm):
             changed = match(r, vm) or changed
     if changed:
@@ -643,6 +650,7 @@ def pack_from(r: Rows, n_there: int, ready_s: int, go_on: bool) -> tuple[int, in
         r.placed[j] = NONE
         most_s = r.deadline_s - r.need_least_s[task]
         for k in range(n_vms):
+            # Most VMs are full, and are passed over by when their first core is free.
             if r.packed_vms[k].free_s <= most_s and put_on(r, j, task, k):
                 break
         if r.placed[j] == NONE and n_vms - n_there < len(r.found_new):
@@ -672,6 +680,7 @@ def put_on(r: Rows, j: int, task: int, k: int) -> bool:
         row = r.packed_cores[core]
         end_s = row.end_s
         if dated:
+            # Work is counted back from the deadline: a task that is due earlier leaves a gap behind it.
             work_s = max(row.work_s, after_s)
             end_s += work_s - row.work_s if work_s <= most_s else NEVER
         if end_s < best_s and fits(room_kb + row.kb - larger(kb, row.kb)):

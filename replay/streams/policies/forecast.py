@@ -85,6 +85,7 @@ class _Queue:
                 spare.append(part.deadline_s * self.units_per_s - total if time < math.inf else math.inf)
                 totals.append(total)
             spare.append(math.inf)
+            # From behind, as each needs the least of all behind it.
             least_spare = list(accumulate(reversed(spare), min))
             self._sums = _Sums(totals, spare, least_spare[::-1])
         return self._sums
@@ -143,6 +144,7 @@ class Forecast:
         self._known.add(place)
         self._lessons += 1
         for before, after in zip(self._exact[place], runtime_s, strict=True):
+            # Most types have learnt nothing new, and hand in what they had.
             if before is not after and before != after:
                 self._count_denominator(before, -1)
                 self._count_denominator(after, 1)
@@ -199,6 +201,7 @@ class Forecast:
         if vm.task is None or vm.index in self.held_until_s:
             free_s = self.held_until_s.get(vm.index, vm.ready_s)
             return self.units(free_s if free_s > now_s else now_s)
+        # One that runs longer than expected is expected to end at any moment.
         now, left = self.units(now_s), self.left(vm.task, vm)
         end = now if left == math.inf else self.units(vm.started_s) + int(left)
         return end if end > now else now
@@ -255,6 +258,7 @@ class Forecast:
         return queue, queue.first[-1] - len(vm.queue)
 
     def _gone_through(self, vm: StreamVm, before: _Queue | None) -> _Queue:
+        # The same queue, less what has begun: its parts stand, and only their times are new.
         if before is None or before.changes != vm.changes:
             parts, first = self._parts(vm.queue)
         else:
@@ -285,5 +289,6 @@ class Forecast:
             if job != last or begun:
                 parts.append(_Part(self._of_job[job], self._deadlines_s[job], task, begun))
                 first.append(place)
+                # A task with a rest of its own is as long as no other, and a part by itself.
                 last = None if begun else job
         return parts, [*first, len(tasks)]
