@@ -178,6 +178,7 @@ class InstanceFacts:
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
+        # For its refusals alone: what follows reads the document as it is written.
         Instance.from_document(document, "instance of the trace")
         self.deadline_s: int = int(document["deadline_s"])
         self.boot_s = int(document.get("boot_overhead_s", 0))
@@ -285,6 +286,7 @@ class InstanceFacts:
 
     def work(self, task: str, vm_type: TypeFacts, market: str, mode: str | None, saved: Fraction) -> Work | None:
         """Work out a run of a task of which a fraction is saved; None if it cannot run there."""
+        # Hardly two are alike then, and nothing is kept of them.
         if saved:
             return self._work(task, vm_type, market, mode, saved)
         key = id(self.tasks[task]), vm_type.name, market == "spot", mode == "baseline"
@@ -319,11 +321,13 @@ def _type_facts(entry: Mapping[str, Any]) -> TypeFacts:
             baseline=exact(burstable["baseline_fraction"]),
             earned_per_s=per_hour / SECONDS_PER_HOUR,
             initial=exact(burstable.get("initial_credits", 0)),
+            # Clouds keep what a VM earns in a day, unless its type says otherwise.
             cap=24 * per_hour if most is None else exact(most),
         )
     return TypeFacts(
         name=entry["name"],
         vcpus=int(entry["vcpus"]),
+        # Sizes are rounded down and needs up: what fits by these numbers fits.
         size=Share(math.floor(memory * 1024) - rounded_up(exact(entry.get("reserved_mb", 0)) * 1024)),
         memory_gb=memory / 1024,
         price_usd_per_s={

@@ -65,6 +65,7 @@ class Audit(Findings, ABC):
         """Go through the events, then the end."""
         for event in self.trace.events:
             self._event(event)
+        # The last moment ends with the trace, though nothing comes after it.
         self._moment_ends(self.trace.end["t"] + 1)
         cost, vm_costs = self._end()
         figures, last = self.figures, self._last_s()
@@ -164,6 +165,7 @@ class Audit(Findings, ABC):
         vm = self.vms.get(name)
         if vm is None:
             self._find("vm", name, f"{self._described(event)}: no VM {name!r} has been launched")
+        # What is decided about the tasks of a VM that the cloud has taken is decided after its end.
         elif vm.state == "terminated" and not (gone and vm.reclaimed):
             self._find("state", event, f": {name} was terminated at {plain(vm.terminated_s or 0)} s", where=name)
             return None
@@ -275,6 +277,7 @@ class Audit(Findings, ABC):
         name, stated, now = event["task"], event["duration_s"], event["t"]
         if work is None:
             self._find("placement", event, f": task {name!r} cannot run on {vm.type.name}")
+            # Followed as the trace has it, so that one fault is one finding.
             work = Work(Fraction(stated), 0, stated, _FULL_SPEED)
         elif stated != work.duration_s:
             message = f" for {plain(stated)} s, it takes {plain(work.duration_s)} s there"
@@ -337,6 +340,7 @@ class Audit(Findings, ABC):
         if book.running_on != vm.name:
             where = "does not run" if book.running_on is None else f"runs on {book.running_on}"
             self._find("task-once", event, f" on {vm.name}, but it {where}")
+            # Off its core all the same: else whatever starts there later would be another finding.
             if book.running_on is not None:
                 self._drop_run(name, book)
             return None

@@ -116,6 +116,7 @@ def vm_orders(plan: Schedule | ScheduleDocument) -> list[VmOrder]:
     ready_s = (plan.instance.release_s[plan.instance.task_group] if isinstance(plan, Schedule) else begin_s).tolist()
     vm_of = {name: number for number, name in enumerate(columns.vm_names)}
     by_vm: list[list[int]] = [[] for _ in columns.vm_names]
+    # Ties by end and core, so that the numbers of tasks do not depend on the order in the document.
     for row in np.lexsort((columns.task_core, columns.task_end_s, columns.task_start_s)).tolist():
         by_vm[int(columns.task_vm[row])].append(row)
     for vm in columns.vms:
@@ -154,6 +155,7 @@ def refuse_running(plan: Schedule | ScheduleDocument) -> None:
     if isinstance(plan, Schedule):
         running = [plan.instance.task_ids[task] for task in plan.instance.running.task.tolist()]
     else:
+        # Times of a document count from the state that it is from, so that what ran then has begun before 0.
         running = [task.task for task in planned_tasks(plan) if task.start_s < 0]
     if running:
         rule = (
@@ -191,6 +193,7 @@ def _others_may_bind(plan: Schedule | ScheduleDocument, rows: Sequence[int]) -> 
     instance = plan.instance
     largest: dict[int, int] = {}
     for row in rows:
+        # A core runs one task at a time: where the largest of each fit together, so do any.
         core = int(plan.task_core[row])
         largest[core] = max(largest.get(core, 0), int(instance.memory_kb[instance.task_group[row]]))
     offer = instance.offers[int(plan.vm_offer[plan.task_vm[rows[0]]])]
@@ -209,6 +212,7 @@ def _waits(planned: Sequence[PlannedTask]) -> list[tuple[int, ...]]:
         found = []
         for core, numbers in lists.items():
             ended = bisect_right(ends[core], task.start_s)
+            # What an earlier task of its core has waited for has ended: only what came since is named.
             if core == task.core or ended <= waited.get((task.core, core), 0):
                 continue
             waited[task.core, core] = ended

@@ -117,6 +117,7 @@ def write_export(
 
 def folder_names(vms: Sequence[str]) -> list[str]:
     """Names of folders for VMs: their ids, unless some are none that every file system takes and tells apart."""
+    # File systems may take capitals and small letters for the same, and the list of VMs stands beside the folders.
     if all(_SAFE.fullmatch(vm) for vm in vms) and len({vm.lower() for vm in vms} | {VM_LIST}) == len(vms) + 1:
         return list(vms)
     width = len(str(len(vms)))
@@ -199,6 +200,7 @@ def _write_vm(folder: Path, order: VmOrder) -> None:
         head = (
             f"# What core {core} runs, in this order: number, name of the files of output, id twice, command, cores.\n"
         )
+        # With the ends of lines of Unix everywhere: shells take any other for a part of the command.
         (folder / f"core-{core}.sh").write_text(head + text, encoding="utf-8", newline="\n")
 
 

@@ -301,6 +301,7 @@ class PolicyKind(Generic[P]):
             return self._given(make, number, built_in=True)
         base = name.partition("+")[0]
         try:
+            # A policy of our own whose rule is unknown is nobody else's: the fault found above is told.
             plugin = None if base in self.built_in else PLUGINS.find(base)
             if plugin is not None:
                 return self.of_plugin(plugin, name, number)
@@ -339,6 +340,7 @@ class PolicyKind(Generic[P]):
         own = maker.name.partition("+")[0]
         if plugin.distribution and own != plugin.name:
             raise Unusable(f"must have the name of its entry point, not {own!r}")
+        # Other processes get its name, and load it there: what was loaded here may not be sent.
         make: _OfPlugin[P] = _OfPlugin(plugin, options)
         return replace(maker, name="+".join([plugin.name, *chosen]), make=make, called=plugin.called)
 
@@ -374,6 +376,7 @@ class PolicyKind(Generic[P]):
         fault = self.fault(made)
         if fault:
             raise Unusable(f"{by} {fault}")
+        # Our own classes may be given as they are; that one of them fails is no fault of who gave it.
         built_in = built_in or type(made).__module__.partition(".")[0] == _OWN
         return PolicyMaker(made.name, make, seed, "" if built_in else called or f"the policy {made.name}")
 

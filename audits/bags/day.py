@@ -108,6 +108,7 @@ class Day:
         if vm is None or vm.presence != "launching":
             return
         vm.presence = "running"
+        # Taken out, as it is of the first time that the VM is ready: one that boots again is older.
         due = self._ages.pop((vm.type, self._of_type[vm.type].index(vm) + 1), None)
         if due is not None:
             self.times.add(now_s + due["age_s"])
@@ -187,6 +188,7 @@ class Day:
                 return
             self.announced.append(Expected(now_s, "capacity", {"type": name, "vms": moment["vms"]}))
         if number is None:
+            # None after a resume of the type: there are as many as anybody asks for.
             self._capacity[name] = moment.get("vms")
         for vm in vms if number is None else vms[number - 1 : number]:
             self._return(vm, now_s)
@@ -210,6 +212,7 @@ class Day:
         if moment.get("vm") is not None:
             struck = vms[moment["vm"] - 1 : moment["vm"]]
         elif moment.get("share") is not None:
+            # Those requested last go, as many as the share comes to.
             running = [vm for vm in vms if vm.presence == "running"]
             struck = running[len(running) - round_up(exact(moment["share"]) * len(running)) :]
         else:

@@ -197,6 +197,7 @@ class ExecutionAudit(Findings):
         begun_s = self.began.pop(task)[2]
         self.busy_s += self.now_s - begun_s
         first = self.first[task, name, core]
+        # Of several attempts at a place, the end of the first says when the next task had its turn.
         if first[1] is None:
             first[1] = self.now_s
         self.counts[kind] += 1
@@ -219,6 +220,7 @@ class ExecutionAudit(Findings):
                 continue
             planned[task] = place
             cores, need = entry.get("cores") or [entry["core"]], self.facts.cores(task)
+            # Of a VM that was never launched nobody knows the type: what it was to run is judged where it ran.
             there = self.vms[entry["vm"]].type.whole.vcpus if entry["vm"] in self.vms else max(cores) + 1
             if "cores" in entry and not (cores[0] == entry["core"] and len({*cores}) == need and max(cores) < there):
                 message = f"task {task!r} of {need} cores is on {[*cores]} of the plan, {entry['core']} the first"

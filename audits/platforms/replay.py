@@ -72,6 +72,7 @@ class PlatformAuditBase(Findings):
         """Judge that the stated end and cost are what the resource offers, and as good as stated."""
         end_s, cost = event["end_s"], exact(event["cost"])
         if not any(offer.end_s == end_s and alike(offer.cost, cost) for offer in offers):
+            # Of two offers the nearer one is named, which is most likely the one that was meant.
             offer = min(offers, key=lambda offer: (abs(offer.end_s - end_s), abs(offer.cost - cost)))
             what = f"the rules give {offer.end_s} s and {float(offer.cost):.12g}"
             if offer.end_s != end_s:
@@ -129,6 +130,7 @@ class CloudAudit(PlatformAuditBase):
         name, now = job.facts.id, event["t"]
         placement, self.in_cloud = self.in_cloud, None
         if placement is None or placement.job is not job or placement.cloud is not cloud:
+            # The start of another job leaves the placement as it is: its own may still come.
             self.in_cloud = placement
             self._find("one-place", event, f": it {job.where}, and is not placed there now")
             return
@@ -209,6 +211,7 @@ class CloudAudit(PlatformAuditBase):
         while self._hour_ends and self._hour_ends[0][0] < before_s:
             end_s, name = heapq.heappop(self._hour_ends)
             machine = self.machines[name]
+            # One that has been used since is paid for longer, and stands here with a later end as well.
             if machine.idle and machine.paid_until_s == end_s and not machine.retained:
                 machine.retained = True
                 message = f"{name} is idle at the end of the hour that is paid ({end_s} s), but not given back"
@@ -317,6 +320,7 @@ class ClusterAudit(PlatformAuditBase):
                 continue
             if cluster is not None and self.run["displaces"]:
                 self._let_begin(cluster, event["t"])
+                # A cluster offers nothing to a job that would push out as much work as its own.
                 if sum(other.size for other in cluster.late_behind(job.facts, event["t"])) >= job.facts.size:
                     continue
             self._find("placing", event, f": {resource} offers to run it")
@@ -402,6 +406,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
             if self.in_cloud is not None:
                 self._never_started()
             self._check_launched()
+        # Machines that are due now are overdue as soon as anything is decided in this second.
         self._check_hour_ends(self.now_s + (rank > _TERMINATE))
         getattr(self, f"_{kind}")(event)  # such as `_submit`
 
@@ -432,6 +437,7 @@ class PlatformAudit(ClusterAudit, CloudAudit):
         if job.state != "to come":
             self._find("job", event, ": it has arrived before")
             return
+        # Those that came out of turn are passed over: they were found then.
         while self._by_arrival[self._arrived].state != "to come":
             self._arrived += 1
         first = self._by_arrival[self._arrived]

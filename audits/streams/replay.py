@@ -214,6 +214,7 @@ class StreamAudit(Audit):
         if since is None:
             return
         start = self._first_block_s(vm)
+        # A VM that is idle from its first second on is paid to the end of its first block.
         boundary = start + max(-(-(since - start) // block), 1) * block
         if boundary < now:
             message = f"{vm.name} is idle at the end of a block ({plain(boundary)} s), which is not recorded"
@@ -300,6 +301,7 @@ class StreamAudit(Audit):
             work = Work(given_s, 0, _whole_if_it_is(given_s) - self._done_s(name, vm), Fraction(1))
         book.home = vm.name
         self._begin(event, vm, book, work)
+        # It begins anew here, and what was done elsewhere is lost.
         if name in self.progress and self.progress[name].vm != vm.name:
             del self.progress[name]
 

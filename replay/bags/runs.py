@@ -314,6 +314,7 @@ class _Ready:
 
     def loops(self) -> CompiledReplays:
         """Return the compiled loops of the plan."""
+        # They stand with the plan, so that all its policies and days share one set of arrays.
         if not self.plan.loops:
             from .compiled_engine import CompiledReplays
 
@@ -333,6 +334,7 @@ class _Ready:
 
 def _ready(plan: CheckedPlan, makers: Sequence[PolicyMaker[Policy]]) -> list[_Ready]:
     """Make a plan ready for some policies, once for all of them and once for the on-demand baseline."""
+    # Only to see what they are: each day makes policies of its own.
     policies = [make(0) for make in makers]
     for policy in policies:
         require_dates_known(policy, plan.instance)

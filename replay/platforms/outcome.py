@@ -175,6 +175,7 @@ def platform_outcome(state: PlatformState) -> PlatformOutcome:
             for machine in state.machines
         ),
         placements=counts["placements"],
+        # Agents count for themselves, as they know no replay; policies without them count in its state.
         messages=counts["messages"] + state.tree.messages,
         comparisons=counts["comparisons"] + state.tree.comparisons,
         events=counts["events"],

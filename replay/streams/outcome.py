@@ -87,6 +87,7 @@ def stream_outcome(state: StreamState, policy_counts: Mapping[str, ExactSeconds]
     bills = tuple(_bill(of_types[vm.type_index], vm) for vm in state.vms)
     blocks = dict.fromkeys(state.stream.type_names, 0)
     for vm in state.vms:
+        # Billed are whole blocks, so that this is a whole number of them.
         seconds = billed_s(of_types[vm.type_index], vm.terminated_s - vm.requested_s)
         blocks[vm.offer.vm_type.name] += seconds // state.stream.block_s
     jobs = tuple(job.in_outcomes() for job in state.progress)

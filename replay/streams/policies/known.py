@@ -189,6 +189,7 @@ def _use_existing(
         vm = given[index] = replay.vms[index]
         bag.assign_one(vm)
         heapq.heapreplace(slack, (excess + runtimes[vm.type_index], index))
+    # The ends of all others are what they were, and to find one out takes long.
     free |= {index: forecast.free(vm) for index, vm in given.items()}
 
 
@@ -251,6 +252,7 @@ def reassign(replay: StreamState, forecast: Forecast) -> int:
         if task is not None and target is not None:
             replay.take_back(task, vm)
             replay.assign(task, target, 0)
+            # Of these two VMs, what was known of delays holds no more.
             delays.pop(vm.index, None)
             del delays[target.index]
             moved += 1

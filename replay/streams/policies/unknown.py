@@ -122,6 +122,7 @@ class Unknown(Known):
         """All types that can run the job; of a job with fewer tasks than that, as many of the cheapest."""
         prices = [vm_type.price_usd_per_block for vm_type in replay.stream.vm_types]
         able = [index for index in range(len(prices)) if replay.can_run(tasks[0], index)]
+        # Chosen by their prices, but dealt samples in the order of the stream.
         return sorted(sorted(able, key=lambda index: prices[index])[: len(tasks)])
 
     def _vm_of(self, replay: StreamState, type_index: int, duration_s: int) -> StreamVm | None:
