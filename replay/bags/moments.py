@@ -30,6 +30,7 @@ from .interpreted import (
     note,
     pop,
     push,
+    sort_tasks,
 )
 from .rows import (
     CAPACITY,
@@ -484,22 +485,15 @@ def ask_about_unused(r: Rows) -> None:
 
 def ask_about_finished(r: Rows) -> None:
     """Ask about tasks that have finished, by VM and core."""
-    for k in range(1, r.n_finished):
-        task, place = r.finished_now[k], k
-        while place and ended_before(r, task, r.finished_now[place - 1]):
-            r.finished_now[place] = r.finished_now[place - 1]
-            place -= 1
-        r.finished_now[place] = task
+    if r.n_finished > 1:
+        for k in range(r.n_finished):
+            run = r.tasks[r.finished_now[k]]
+            run.rank, run.weight, run.tie = run.ended_on, float(run.core), k
+        sort_tasks(r, r.finished_now, r.n_finished)
     for k in range(r.n_finished):
         task = r.finished_now[k]
         answer_finished(r, r.vms[r.tasks[task].ended_on], task)
         settle(r)
-
-
-def ended_before(r: Rows, task: int, other: int) -> bool:
-    """True if of two tasks that have ended at a moment, one is asked about before the other."""
-    run, after = r.tasks[task], r.tasks[other]
-    return run.ended_on < after.ended_on or (run.ended_on == after.ended_on and run.core < after.core)
 
 
 def ask_about_preempted(r: Rows) -> None:

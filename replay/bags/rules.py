@@ -15,7 +15,7 @@ from ...core.capacities import fits
 from ...core.quantities import NOISE, SECONDS_PER_HOUR
 from ...instances.entries import BASELINE, FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT
 from ..engines import HIBERNATED, LAUNCHING, RUNNING, STOPPED, TERMINATED
-from .interpreted import add_session, add_vm, note, push, refuse
+from .interpreted import add_session, add_vm, note, push, refuse, sort_tasks
 from .rows import (
     BUSY,
     FINISH,
@@ -700,7 +700,10 @@ def list_anew(r: Rows, vm: VmRow) -> None:
     out = r.ordered
     n = list_waiting(r, vm, out, 0)
     if vm.listed_anew_s == r.now_s:
-        sort_by_turn(r, out, n)
+        for k in range(n):
+            run = r.tasks[out[k]]
+            run.rank, run.weight, run.tie = run.turn, 0.0, k
+        sort_tasks(r, out, n)
     vm.listed_anew_s = r.now_s
     keeps = False
     if vm.bursts:
@@ -717,16 +720,6 @@ def list_anew(r: Rows, vm: VmRow) -> None:
     for k in range(n):
         run = r.tasks[out[k]]
         append(r, vm, out[k], run.mode, run.end_s - run.start_s, run.start_s if keeps else 0)
-
-
-def sort_by_turn(r: Rows, tasks: list[int], n: int) -> None:
-    """Sort tasks that wait on a VM in the order in which they were listed there."""
-    for k in range(1, n):
-        task, place = tasks[k], k
-        while place and r.tasks[tasks[place - 1]].turn > r.tasks[task].turn:
-            tasks[place] = tasks[place - 1]
-            place -= 1
-        tasks[place] = task
 
 
 def move_up(r: Rows, vm: VmRow) -> None:

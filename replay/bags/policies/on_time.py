@@ -459,19 +459,19 @@ def to_spot(r: Rows) -> int:
     waits = r.waits == 1 and r.standby_latest_s - r.now_s > patience_s
     if waits:
         again_s = r.standby_latest_s - math.floor(patience_s)
-    n = list_lost_tasks(r, 0)
+    n = list_lost_tasks(r, 0, r.left)
     for k in range(n):
         if not (waits and is_halted(r.vms[r.tasks[r.left[k]].vm])):
             to_best_spot(r, r.left[k])
     return again_s
 
 
-def list_lost_tasks(r: Rows, often: int) -> int:
+def list_lost_tasks(r: Rows, often: int, out: list[int]) -> int:
     """List lost tasks, longest first, or only those that save often; return their number."""
     n = 0
     for k in range(r.n_open):
         if is_lost(r, r.open_tasks[k]) and (saves_often(r, r.open_tasks[k]) or not often):
-            r.left[n] = r.open_tasks[k]
+            out[n] = r.open_tasks[k]
             n += 1
     return n
 
@@ -795,7 +795,7 @@ def early(r: Rows) -> int:
     again_s = r.deadline_s
     if not r.covered:
         return again_s
-    if list_lost_tasks(r, 1):
+    if list_lost_tasks(r, 1, r.left):
         again_s = keep_pace(r)
     n, types, spot_usd = 0, 0, 0.0
     for k in range(r.n_open):
@@ -844,7 +844,7 @@ def keep_pace(r: Rows) -> int:
     Progress); but not before an outage has lasted as long as the start of a VM, in which nothing is done either.
     """
     first_s = max(r.first_slack_s, 0)
-    n, since_s = list_lost_tasks(r, 1), 0
+    n, since_s = list_lost_tasks(r, 1, r.left), 0
     for k in range(n):
         of_type = r.types[r.offers[r.vms[r.tasks[r.left[k]].vm].offer_index].type]
         if of_type.is_out:
@@ -857,9 +857,7 @@ def keep_pace(r: Rows) -> int:
     for k in range(n):
         to_best_spot(r, r.left[k])  # also what would wait for its own VM
     fill(r, 1)
-    r.n_packed = list_lost_tasks(r, 1)
-    for k in range(r.n_packed):
-        r.packed[k] = r.left[k]
+    r.n_packed = list_lost_tasks(r, 1, r.packed)
     if r.n_packed and price_from(r, r.now_s) >= 0:
         start_early(r)
     return r.deadline_s
