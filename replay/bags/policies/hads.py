@@ -190,6 +190,14 @@ def steal(r: Rows, thief: VmRow, spare_all: int) -> None:
     A burstable one takes one task only, at the baseline (Burst-HADS Algorithm 5, lines 7-10). Those may be stolen from
     that are busy, "active and executing tasks" (section 4.3.1): what has just been moved to a new VM is left there.
     """
+    stolen = steal_from_others(r, thief, spare_all)
+    r.steal_attempts += 1
+    r.steals += stolen > 0
+    note(r, NOTED.STEAL_ATTEMPT, thief.index, NONE, NONE, stolen, 0, 0.0)
+
+
+def steal_from_others(r: Rows, thief: VmRow, spare_all: int) -> int:
+    """Let an idle VM steal from one after the other; return how many tasks it takes."""
     stolen = 0
     for spot in range(2):
         for price in range(r.n_prices):
@@ -204,14 +212,8 @@ def steal(r: Rows, thief: VmRow, spare_all: int) -> None:
                 if last_start_of(r, victim) >= uptime_s - uptime_s % r.cycle_s + r.cycle_s:
                     stolen += steal_from(r, thief, victim, spare_all)
                     if stolen and thief.bursts:
-                        v = NONE
-            if stolen and thief.bursts:
-                break
-        if stolen and thief.bursts:
-            break
-    r.steal_attempts += 1
-    r.steals += stolen > 0
-    note(r, NOTED.STEAL_ATTEMPT, thief.index, NONE, NONE, stolen, 0, 0.0)
+                        return stolen
+    return stolen
 
 
 def steal_from(r: Rows, thief: VmRow, victim: VmRow, spare_all: int) -> int:
