@@ -15,8 +15,7 @@ from ...core.errors import InputError, Issue
 from ...core.limits import LimitReached, Stop, checkpoint, share_of_time, within
 from ...core.processes import interruptible
 from ...core.quantities import closes_gap
-from ...core.racing import race
-from ...core.statistics import estimate
+from ...core.statistics import estimate, race
 from ...core.workers import Workers, each
 from ...instances.bags.scripted_days import Scenario
 from ...instances.clouds import Cloud
@@ -134,7 +133,7 @@ def choose_plan(
     Notes
     -----
     The candidates are made by `spotbag.solvers.bags.candidates`; those that are shown to be dearer on average are left
-    out early (`spotbag.core.racing.race`). All of them meet the same days.
+    out early (`spotbag.core.statistics.race`). All of them meet the same days.
     """
     check_runs(days, workers)
     require_in_time(instance)
