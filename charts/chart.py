@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal, TypeAlias, TypeVar
 
-from ..core.groups import grouped_by
+from ..core.record_lists import grouped_by
 
 Profile: TypeAlias = tuple[tuple[float, float], ...]
 """Times in seconds, and the part of the height that is taken from then on; at the last one it ends."""

@@ -1,10 +1,13 @@
-"""Long lists of records: decoded from JSON straight into rows, from which records are made when they are asked for."""
+"""Long lists of records: decoded from JSON straight into rows, from which records are made when they are asked for.
+
+Beside them, what is done with lists of anything: items are picked (`picked`) and put into groups (`grouped_by`).
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
 
 Part = TypeVar("Part", bound=BaseModel)
+Thing = TypeVar("Thing")
+Key = TypeVar("Key", bound=Hashable)
 
 _FEW_KEYS = 2
 """Fewest keys of which `itemgetter` returns a tuple."""
@@ -148,6 +153,14 @@ def picked(items: Any, keys: Sequence[Any]) -> tuple[Any, ...]:
         return tuple([items[key] for key in keys])
     found: tuple[Any, ...] = itemgetter(*keys)(items)
     return found
+
+
+def grouped_by(things: Iterable[Thing], key: Callable[[Thing], Key]) -> dict[Key, list[Thing]]:
+    """Return things by a key that each has; keys, and the things of each, in the order in which they come."""
+    groups: dict[Key, list[Thing]] = {}
+    for thing in things:
+        groups.setdefault(key(thing), []).append(thing)
+    return groups
 
 
 def with_fields(row: Any, **changes: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 
-from ..core.groups import grouped_by
 from ..core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray, read_only
+from ..core.record_lists import grouped_by
 from .entries import BASELINE, FULL_SPEED, NEVER, RentalOffer, due_s
 from .group_limits import limits_of, most_within
 from .instance import Instance, RescueTime

@@ -10,7 +10,7 @@ import msgspec
 
 from ..charts.chart import Curve, Plot, look_of, range_around
 from ..core.errors import input_error
-from ..core.groups import grouped_by
+from ..core.record_lists import grouped_by
 from ..core.text_tables import Table, number, table_of, words
 from ..core.wording import counted
 from .page import Block, Facts, Graph, Listing, Paragraph, Report, Section

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ...core.errors import SpotbagError
-from ...core.groups import grouped_by
+from ...core.record_lists import grouped_by
 from ...core.wording import counted, cut_in_the_middle, shortened
 from ...instances.platforms.entries import SLOT_S, AllocatedCluster
 from ...instances.platforms.platform import Platform

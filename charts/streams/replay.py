@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...core.errors import SpotbagError, show_value
-from ...core.groups import grouped_by
+from ...core.record_lists import grouped_by
 from ...core.wording import counted, cut_in_the_middle, shortened
 from ...traces.trace import Trace
 from ...traces.vm_history import read_history

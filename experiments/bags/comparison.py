@@ -16,10 +16,10 @@ from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
 from ...core.errors import ModelRefusal, SpotbagError
-from ...core.groups import grouped_by
 from ...core.json_documents import format_json
 from ...core.limits import stop_point, watched_time
 from ...core.quantities import OPTIMALITY_TOLERANCE, closes_gap, relative_gap
+from ...core.record_lists import grouped_by
 from ...heuristics.bags.d_spot import with_d_spot
 from ...instances.bags.best_known import BestKnown
 from ...instances.instance import Instance

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from ...core.errors import input_error
-from ...core.groups import grouped_by
 from ...core.quantities import SAME_COST, relative_gap
+from ...core.record_lists import grouped_by
 from .rows import CellRow, read_about, read_rows
 
 Verdict: TypeAlias = Literal["held", "beaten", "beaten-second", "missed", "no-plan", "impossible"]

@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 
 from ...core.errors import input_error
-from ...core.groups import grouped_by
 from ...core.quantities import NOISE, SAME_COST
+from ...core.record_lists import grouped_by
 from ...core.statistics import CONFIDENCE, holm_adjusted
 from .submissions import CheckedRow
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeAlias
 
-from ...core.groups import grouped_by
 from ...core.quantities import SAME, relative_gap
+from ...core.record_lists import grouped_by
 from ...core.statistics import Estimate, estimate
 from .rows import CellRow, read_about, read_rows
 

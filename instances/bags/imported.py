@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.errors import InputError, Issue, SpotbagError
-from ...core.groups import grouped_by
+from ...core.record_lists import grouped_by
 from ...core.text_files import STANDARD_INPUT, source_name
 from ..clouds import CLOUD_OF_PROVIDER
 from ..instance import Instance, instance_warnings

@@ -11,8 +11,8 @@ from itertools import accumulate
 import numpy as np
 
 from ...core.errors import SpotbagError
-from ...core.groups import grouped_by
 from ...core.quantities import SECONDS_PER_HOUR, TICKS_PER_S, ExactSeconds, FloatArray, exact_seconds, plain
+from ...core.record_lists import grouped_by
 from ...core.records import FrozenDict, made_all
 from ..entries import Offer, Task, VmType
 from ..instance import Instance

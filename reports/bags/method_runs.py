@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...charts.chart import Curve, Plot, look_of, range_around
-from ...core.groups import grouped_by
 from ...core.quantities import number_of, relative_gap
+from ...core.record_lists import grouped_by
 from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import counted, shortened
 from ...experiments.bags.comparison import (
