@@ -15,9 +15,8 @@ from ..core.errors import InputError, Issue, SpotbagError, input_error
 from ..core.quantities import MAX_SECONDS, as_written, exact_seconds, is_name, moment, number_of
 from ..core.text_tables import TextTable, columns_text
 from .amounts import MINUTES_AND_SECONDS, seconds_of
-from .columns import Role
 from .table_columns import CsvFormat, TableColumn, TableRows, columns_of, plain, whole
-from .table_formats import JOBS
+from .table_formats import JOBS, Role
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_S, _EPOCH_MS = (10**8, 10**10), (10**11, 10**13)

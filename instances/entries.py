@@ -40,7 +40,7 @@ from ..core.quantities import (
     whole,
 )
 from ..core.records import FROZEN, INTEGRAL, FrozenDict, Record, Text
-from .columns import COLUMNS, OF_TASKS
+from .table_formats import COLUMNS, OF_TASKS
 
 MAX_TASKS = 10_000_000
 MAX_DURATIONS = 25_000_000

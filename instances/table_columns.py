@@ -14,8 +14,7 @@ from ..core.records import duplicates_anywhere
 from ..core.text_tables import TextTable, columns_text
 from ..core.wording import counted
 from .amounts import MEMORY_UNITS_MB
-from .columns import COMMENTS, OF_TASKS, Role, normal
-from .table_formats import FORMATS, REFUSED, MadeTable, TableFormat
+from .table_formats import COMMENTS, FORMATS, OF_TASKS, REFUSED, MadeTable, Role, TableFormat, normal
 
 MultiCore: TypeAlias = Literal["keep", "split", "skip"]
 _UNITS: Mapping[Role, Mapping[str, float]] = {

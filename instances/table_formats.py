@@ -1,6 +1,7 @@
-"""Files of tasks and jobs that people have: for each format a record of how it is recognised and what its columns hold.
+"""Files of tasks and jobs that people have: what their columns are called, and how each format is recognised.
 
-A table is one of these whatever divides its cells. `task_documents` makes tables of files that are none.
+All of it is data: `columns.toml`. A table is of one of these formats whatever divides its cells. `task_documents` makes
+tables of files that are none.
 """
 
 from __future__ import annotations
@@ -13,8 +14,31 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from ..core.errors import Issue
+from ..core.text_files import packaged_toml
 from ..core.text_tables import delimiter_of, first_line_of
-from .columns import COLUMNS, OF_JOBS, OF_TASKS, Role, normal, spelled
+
+Role: TypeAlias = str
+"""Role of a column: what it holds, by a key of `columns.toml`."""
+
+COMMENTS = "note", "notes", "comment", "comments", "remark", "remarks", "description"
+"""Columns that are for people: nothing is made of them, and nothing could be."""
+
+COLUMNS: Mapping[str, Any] = packaged_toml(__package__, "columns.toml")
+"""Description of the columns of all files."""
+
+
+def spelled(headings: Mapping[str, str]) -> dict[Role, tuple[str, ...]]:
+    """Roles, or units, to the headings that have them."""
+    return {role: tuple(words.split()) for role, words in headings.items()}
+
+
+OF_TASKS, OF_JOBS = spelled(COLUMNS["tasks"]), spelled(COLUMNS["jobs"])
+"""Roles to the normal headings of their columns (`normal`), in tables that people write."""
+
+
+def normal(heading: str) -> str:
+    """Return a heading in small letters, with ``_`` between its words."""
+    return re.sub(r"[\s\-_.:/]+", "_", heading.strip().lower()).strip("_")
 
 
 @dataclass(slots=True)

@@ -21,7 +21,6 @@ from ...core.records import field_issues
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
 from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, THOUSANDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
-from ..columns import COLUMNS, Role, normal, spelled
 from ..entries import MARKETS, MAX_TASKS, Market, Task
 from ..instance import Instance
 from ..table_columns import (
@@ -36,7 +35,7 @@ from ..table_columns import (
     plain,
     whole,
 )
-from ..table_formats import CSV, MadeTable, TableFormat
+from ..table_formats import COLUMNS, CSV, MadeTable, Role, TableFormat, normal, spelled
 from .imported import Asked, Imported, grouped, make_instance
 from .task_documents import read_table
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue

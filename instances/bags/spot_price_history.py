@@ -17,7 +17,7 @@ from ...core.quantities import Price, moment, number_in, number_of
 from ...core.records import TheirRecord, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import TextTable
-from ..columns import COLUMNS, COMMENTS, spelled
+from ..table_formats import COLUMNS, COMMENTS, spelled
 from .imported import grouped
 
 LINUX = "Linux/UNIX"

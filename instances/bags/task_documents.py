@@ -19,7 +19,6 @@ from ...core.records import TheirRecord, duplicates_anywhere, validate_record
 from ...core.text_files import read_text, source_name
 from ...core.text_tables import BARE_DELIMITERS, TextTable, delimiter_of, first_line_of
 from ...core.wording import listed
-from ..columns import normal
 from ..entries import MAX_TASKS
 from ..table_formats import (
     CSV,
@@ -31,6 +30,7 @@ from ..table_formats import (
     format_of_table,
     has_jobs_inside,
     kind_of_file,
+    normal,
 )
 from .imported import grouped
 
