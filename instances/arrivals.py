@@ -14,8 +14,7 @@ from typing import Any
 from ..core.errors import InputError, Issue, SpotbagError, input_error
 from ..core.quantities import MAX_SECONDS, as_written, exact_seconds, is_name, moment, number_of
 from ..core.text_tables import TextTable, columns_text
-from .amounts import MINUTES_AND_SECONDS, seconds_of
-from .table_columns import CsvFormat, TableColumn, TableRows, columns_of, plain, whole
+from .table_columns import MINUTES_AND_SECONDS, CsvFormat, TableColumn, TableRows, columns_of, plain, seconds_of, whole
 from .table_formats import JOBS, Role
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

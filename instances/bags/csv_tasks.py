@@ -20,11 +20,13 @@ from ...core.quantities import MAX_SECONDS, STATED, TIME_UNITS_S, number_of
 from ...core.records import field_issues
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
-from ..amounts import MEMORY_UNITS_MB, MINUTES_AND_SECONDS, THOUSANDS, memory_mb_of, rule_of_amount, seconds_of, unit_of
 from ..entries import MARKETS, MAX_TASKS, Market, Task
 from ..instance import Instance
 from ..table_columns import (
+    MEMORY_UNITS_MB,
+    MINUTES_AND_SECONDS,
     MOST_ISSUES,
+    THOUSANDS,
     CellValues,
     CsvFormat,
     TableColumn,
@@ -32,7 +34,11 @@ from ..table_columns import (
     TableRows,
     columns_of,
     columns_of_types,
+    memory_mb_of,
     plain,
+    rule_of_amount,
+    seconds_of,
+    unit_of,
     whole,
 )
 from ..table_formats import COLUMNS, CSV, MadeTable, Role, TableFormat, normal, spelled

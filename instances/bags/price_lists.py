@@ -11,8 +11,8 @@ from pydantic import Field
 from ...core.json_documents import parse_json
 from ...core.quantities import MB_PER_GB, moment, number_in, number_of
 from ...core.records import TheirRecord, validate_record
-from ..amounts import THOUSANDS
 from ..entries import Market
+from ..table_columns import THOUSANDS
 from .price_sources import GIB, USD, VCPUS, NewRows, PriceSource
 from .providers import PROVIDERS, Provider
 

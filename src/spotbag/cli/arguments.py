@@ -198,7 +198,7 @@ def kind_of(path: StrPath) -> str:
 
 
 def _memory_mb(text: str | None) -> float | None:
-    from ..instances.amounts import memory_mb_of
+    from ..instances.table_columns import memory_mb_of
 
     if text is None:
         return None
@@ -211,7 +211,7 @@ def _memory_mb(text: str | None) -> float | None:
 def _reserve_mb(text: str) -> Callable[[float], float]:
     """Return the function from the memory of a VM to what of it is reserved."""
     from ..core.quantities import fraction
-    from ..instances.amounts import memory_mb_of
+    from ..instances.table_columns import memory_mb_of
 
     value = memory_mb_of(text)
     if value is not None and value >= 0:

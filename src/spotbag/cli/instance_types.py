@@ -134,7 +134,7 @@ def _named(name: str, wanted: list[str]) -> bool:
 
 
 def _memory_mb(option_name: str, text: str | None) -> float | None:
-    from ..instances.amounts import MEMORY_UNITS_MB, memory_mb_of
+    from ..instances.table_columns import MEMORY_UNITS_MB, memory_mb_of
 
     value = None if text is None else memory_mb_of(text, MEMORY_UNITS_MB["gb"])
     if text is not None and value is None:

@@ -13,11 +13,10 @@ import pytest
 from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError, SpotbagError
-from spotbag.instances.amounts import memory_mb_of, seconds_of
 from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
 from spotbag.instances.bags.vm_catalogue import VmChoice
-from spotbag.instances.table_columns import CsvFormat
+from spotbag.instances.table_columns import CsvFormat, memory_mb_of, seconds_of
 from tests.helpers.soaks import soak_of
 
 TWO_TYPES = Asked(7200, VmChoice(types=["c6i.large", "m6i.xlarge"]))
