@@ -76,8 +76,8 @@ from .instance_checks import (
     size_issues,
     task_issues,
     type_issues,
+    with_pools,
 )
-from .pools import with_pools
 
 INSTANCE_FORMAT: Literal["spotbag.instance/1"] = "spotbag.instance/1"
 _FEW_TASKS = 100
