@@ -14,8 +14,7 @@ import numpy as np
 
 from spotbag.core.quantities import SECONDS_PER_HOUR, FloatArray
 from spotbag.core.text_files import write_text
-from spotbag.instances.bags.catalogue import CATALOGUES
-from spotbag.instances.bags.generator import generate_instance
+from spotbag.instances.bags.generator import CATALOGUES, generate_instance
 from spotbag.instances.entries import Provenance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import STREAMS

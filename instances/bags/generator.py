@@ -1,19 +1,47 @@
-"""Random instances: bags of classes of identical tasks or of tasks each on its own."""
+"""Random instances: bags of classes of identical tasks or of tasks each on its own, on VM types of `vm_types.toml`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from ...core.errors import SpotbagError
-from ...core.quantities import MAX_SECONDS, FloatArray, IntArray, number_of
+from ...core.quantities import MAX_SECONDS, MB_PER_GB, FloatArray, IntArray, number_of
+from ...core.text_files import packaged_toml
 from ..entries import MARKETS, MAX_TASKS, Checkpoints, Goal, Limits, Market, Objective, Provenance, Task, VmType
 from ..instance import Instance
-from .catalogue import CATALOGUES
+from .vm_catalogue import VmChoice, choose_vm_types
+
+_LIMIT_PER_TYPE_AND_MARKET = 5
+"""Most VMs of one type in one market at once, by default, at Amazon (HADS, section 3)."""
+
+
+def _vm_type(limit: int, *, memory_gb: float, on_demand: float, spot: float | None = None, **said: Any) -> VmType:
+    prices = {"spot": spot, "on-demand": on_demand}
+    offers = {market: {"price_usd_per_hour": usd, "limit": limit} for market, usd in prices.items() if usd is not None}
+    return VmType.model_validate({**said, "memory_mb": memory_gb * MB_PER_GB, "offers": offers})
+
+
+def _vm_types(said: Mapping[str, Any], limit: int = _LIMIT_PER_TYPE_AND_MARKET) -> tuple[VmType, ...]:
+    if "shipped" in said:
+        rows = choose_vm_types(VmChoice(types=said["shipped"], limit=limit))
+        return tuple(VmType.model_validate(row) for row in rows)
+    return tuple(_vm_type(limit, **row) for row in said["types"])
+
+
+CATALOGUES: Mapping[str, Callable[..., tuple[VmType, ...]]] = {
+    name: partial(_vm_types, said) for name, said in packaged_toml(__package__, "vm_types.toml").items()
+}
+"""VM types of the papers, with the prices and limits that they print, and of generated bags: functions of the limit per
+type and market, by name."""
+
+
+# ----------------------------------------------------------------------------------------------------------------- bags
 
 RUNTIME_FACTORS = {"c3.large": 1.0, "c3.xlarge": 0.99, "c4.large": 0.95, "c4.xlarge": 0.96, "t3.large": 0.92}
 """Run time on a type relative to the drawn one. Our assumption: the papers print no run times by type."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from spotbag.heuristics.bags.greedy import interleaved_round_robin, offer_ranks, offer_weights
-from spotbag.instances.bags.catalogue import CATALOGUES
+from spotbag.instances.bags.generator import CATALOGUES
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 
