@@ -243,7 +243,7 @@ class Instance(WholeDocument):
     most_entries: ClassVar[int] = MAX_TASKS
     LONG_LIST: ClassVar[str] = "tasks"
     leaves_time: ClassVar[bool] = False
-    """True if tasks on spot VMs must leave time to be done again; see `spotbag.instances.rescuable`."""
+    """True if tasks on spot VMs must leave time to be done again; see `spotbag.schedules.rescuable`."""
     format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
     name: Name
     description: Text | None = None
@@ -766,7 +766,7 @@ class Instance(WholeDocument):
 
     @cached_property
     def rescue_time(self) -> RescueTime | None:
-        """The time on demand that what is lost must fit, where it must; see `spotbag.instances.rescuable`."""
+        """The time on demand that what is lost must fit, where it must; see `spotbag.schedules.rescuable`."""
         return None
 
     def time_limit_s(self, market: Market) -> int:

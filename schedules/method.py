@@ -82,7 +82,7 @@ def kept(schedule: Schedule) -> Schedule | None:
         return None
     if not schedule.instance.leaves_time:
         return schedule
-    from .rescue_order import rescuable  # here, since few plans are asked
+    from .rescuable import rescuable  # here, since few plans are asked
 
     return rescuable(schedule)
 

@@ -27,7 +27,7 @@ def _vm_type(limit: int, *, memory_gb: float, on_demand: float, spot: float | No
     return VmType.model_validate({**said, "memory_mb": memory_gb * MB_PER_GB, "offers": offers})
 
 
-def _vm_types(said: Mapping[str, Any], limit: int = _LIMIT_PER_TYPE_AND_MARKET) -> tuple[VmType, ...]:
+def _types_of(said: Mapping[str, Any], limit: int = _LIMIT_PER_TYPE_AND_MARKET) -> tuple[VmType, ...]:
     if "shipped" in said:
         rows = choose_vm_types(VmChoice(types=said["shipped"], limit=limit))
         return tuple(VmType.model_validate(row) for row in rows)
@@ -35,7 +35,7 @@ def _vm_types(said: Mapping[str, Any], limit: int = _LIMIT_PER_TYPE_AND_MARKET) 
 
 
 CATALOGUES: Mapping[str, Callable[..., tuple[VmType, ...]]] = {
-    name: partial(_vm_types, said) for name, said in packaged_toml(__package__, "vm_types.toml").items()
+    name: partial(_types_of, said) for name, said in packaged_toml(__package__, "vm_types.toml").items()
 }
 """VM types of the papers, with the prices and limits that they print, and of generated bags: functions of the limit per
 type and market, by name."""

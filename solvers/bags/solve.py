@@ -192,7 +192,7 @@ def solve(
             with within(None if left_s is None else BUDGET.half * left_s):
                 schedule = _with_fewer_vms(question, first, schedule)
         if first.instance.leaves_time:
-            from ...instances.rescuable import of_bag  # here, since not all ask for it
+            from ...schedules.rescuable import of_bag  # here, since not all ask for it
 
             first = first._replace(instance=of_bag(first.instance))
         schedule = None if schedule is None else plan_of(first.instance, schedule)

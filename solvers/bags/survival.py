@@ -29,12 +29,11 @@ from ...heuristics.bags.first_plans import lanes_plan
 from ...heuristics.bags.rescue import certify
 from ...instances.entries import FULL_SPEED, NEVER, SURVIVAL_LEVELS, Checkpoints, SurvivalLevel
 from ...instances.instance import Instance
-from ...instances.rescuable import LOST_AT_ONCE, RescuableInstance, of_bag
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import memory_is_free
 from ...schedules.documents import SpotWith
 from ...schedules.plan_text import LOSSES
-from ...schedules.rescue_order import longest_first_order, rescuable
+from ...schedules.rescuable import LOST_AT_ONCE, RescuableInstance, longest_first_order, of_bag, rescuable
 from ...schedules.schedule import Schedule, UnsuitablePlanError
 from .budget import BUDGET
 from .goals import Attempt, Attempts, FirstStage, SecondStage, first_stage, plan_of, second_stage, simple_plan

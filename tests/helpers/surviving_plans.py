@@ -24,8 +24,7 @@ from spotbag.heuristics.bags.first_plans import lanes_plan
 from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances.entries import BASELINE, FULL_SPEED, NEVER, SurvivalLevel
 from spotbag.instances.instance import Instance
-from spotbag.instances.rescuable import RescuableInstance
-from spotbag.schedules.rescue_order import rescuable
+from spotbag.schedules.rescuable import RescuableInstance, rescuable
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.timing import objective_weights
 from spotbag.solvers.bags.result import Result

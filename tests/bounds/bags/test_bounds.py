@@ -24,9 +24,9 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.entries import Objective
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
-from spotbag.instances.rescuable import RescuableInstance
 from spotbag.models.bags.makespan_bounds import makespan_lower_bound_s, usable_cores
 from spotbag.schedules.method import Outcome
+from spotbag.schedules.rescuable import RescuableInstance
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.exhaustive import exhaustive_front
 from tests.helpers.library_cases import library_cases

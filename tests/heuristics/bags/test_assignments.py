@@ -9,8 +9,8 @@ import numpy as np
 from spotbag.audits.bags.plan import check
 from spotbag.heuristics.bags.assignments import assignments_of, assignments_of_queues
 from spotbag.instances.instance import Instance
-from spotbag.instances.rescuable import RescuableInstance
 from spotbag.schedules.queues import Queue, schedule_of_queues
+from spotbag.schedules.rescuable import RescuableInstance
 
 SPOT, ON_DEMAND = 0, 1
 

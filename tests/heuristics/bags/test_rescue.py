@@ -19,7 +19,7 @@ from spotbag.instances.entries import Machine
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.queues import Queue, schedule_of_queues
-from spotbag.schedules.rescue_order import longest_first_order
+from spotbag.schedules.rescuable import longest_first_order
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.solve import solve

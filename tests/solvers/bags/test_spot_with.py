@@ -10,8 +10,8 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
-from spotbag.instances.rescuable import RescuableInstance
 from spotbag.schedules.plan_text import survival_lines
+from spotbag.schedules.rescuable import RescuableInstance
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.soaks import soak

@@ -20,10 +20,9 @@ from spotbag.heuristics.bags.first_plans import lanes_plan
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.entries import NEVER
 from spotbag.instances.instance import Instance
-from spotbag.instances.rescuable import RescuableInstance, of_bag
 from spotbag.models.bags.core_patterns import enumerate_patterns
 from spotbag.schedules.method import Run
-from spotbag.schedules.rescue_order import rescuable
+from spotbag.schedules.rescuable import RescuableInstance, of_bag, rescuable
 from spotbag.schedules.schedule import Schedule
 from spotbag.solvers.bags.interval_method import IntervalOptions, interval
 from spotbag.solvers.bags.solve import solve
