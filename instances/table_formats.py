@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from ..core.errors import Issue
+from ..core.errors import Issue, input_error
 from ..core.text_files import packaged_toml
-from ..core.text_tables import delimiter_of, first_line_of
+from ..core.text_tables import BARE_DELIMITERS, TextTable, delimiter_of, first_line_of
 
 Role: TypeAlias = str
 """Role of a column: what it holds, by a key of `columns.toml`."""
@@ -252,3 +252,29 @@ def kind_of_file(head: str) -> FileKind:
 def has_jobs_inside(text: str) -> bool:
     """True if a text begins as an object of AWS Batch or LSF does, which holds a list of jobs."""
     return bool(_BATCH.match(text) or _LSF.match(text))
+
+
+def table_of_blanks(text: str, source: str) -> tuple[TableFormat, MadeTable] | None:
+    """Make a table of one whose cells blanks divide; None if a text is none, or if blanks within cells may hide."""
+    first = first_line_of(text).split()
+    form = format_of_headings(first)
+    if not form.blanks or "\t" in first_line_of(text) or len(form.unread(first)) > 1:
+        return None
+    lines = ((number, line.split()) for number, line in enumerate(io.StringIO(text, newline=None), 1))
+    rows = [(number, cells) for number, cells in lines if cells]
+    odd = next((number for number, cells in rows if len(cells) != len(first)), None)
+    # One row with a blank in a cell would shift its numbers under other headings.
+    if odd is not None:
+        rule = f"line {odd} has more or fewer cells than there are headings, or blanks within them: {form.source}"
+        raise input_error(source, rule)
+    return form, MadeTable(source, first, rows[1:], word="line")
+
+
+def table_of_text(text: str, source: str) -> tuple[TableFormat, TextTable]:
+    """Read the headings of a table whose cells commas and the like divide, and say of which format it is."""
+    form = format_of_table(text)
+    bare = form is not CSV and delimiter_of(first_line_of(text)) in BARE_DELIMITERS
+    table = TextTable(text, source, bare=bare, open_end=lambda last: bare and form.role_of(normal(last)) == "command")
+    table.check_headings()
+    read = format_of_headings(table.first)  # a heading in quotation marks may go on in the next line
+    return read, TextTable(text, source) if bare and read is CSV else table

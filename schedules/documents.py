@@ -79,6 +79,14 @@ class PlacedTask(Record):
 
 
 SurvivalVerdict: TypeAlias = Literal["survives", "does-not-survive", "not-shown"]
+LOSSES: dict[SurvivalLevel, str] = {
+    "one-type": "any one spot type down for good",
+    "one-pool": "any one spot type in one zone down for good",
+    "blackout": "any spot types down for good at once",
+    "each": "any spot VMs down for good, each at a moment of its own",
+}
+"""Losses that plans survive at each level, in words."""
+NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
 
 
 class RescueVm(Record):

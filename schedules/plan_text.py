@@ -6,9 +6,8 @@ from collections import Counter
 
 from ..core.text_tables import Table, number, table_of, words
 from ..core.wording import counted, dollars, shortened
-from ..instances.entries import SurvivalLevel
 from ..instances.instance import Instance
-from .documents import Lateness, SpotWith, Survival
+from .documents import LOSSES, Lateness, SpotWith, Survival
 from .schedule import Schedule
 
 
@@ -55,14 +54,6 @@ def rented_table(schedule: Schedule) -> Table:
     )
 
 
-LOSSES: dict[SurvivalLevel, str] = {
-    "one-type": "any one spot type down for good",
-    "one-pool": "any one spot type in one zone down for good",
-    "blackout": "any spot types down for good at once",
-    "each": "any spot VMs down for good, each at a moment of its own",
-}
-"""Losses that plans survive at each level, in words."""
-NO_TIME_TO_LOOK = "there was no time to find out what the plan survives"
 _MOST_LATE = 10
 """Late tasks that a table has."""
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from ...core.quantities import IntArray
 from ...instances.entries import VmType
-from ...schedules.documents import Rescue, RescueTask, RescueVm, Survival
-from ...schedules.plan_text import LOSSES
+from ...schedules.documents import LOSSES, Rescue, RescueTask, RescueVm, Survival
 from ..findings import Violation
 from .plan_arrays import most_in_use, size_kb
 from .survival import Judge, beyond_rescue

@@ -26,9 +26,8 @@ from ...replay.bags.runs import chosen_cloud, on_demand_price_usd, outcomes_of
 from ...replay.bags.state import Policy
 from ...replay.engines import check_runs
 from ...replay.policies import Given, PolicyMaker
-from ...schedules.documents import Survival
+from ...schedules.documents import LOSSES, Survival
 from ...schedules.lateness import require_in_time
-from ...schedules.plan_text import LOSSES
 from ...schedules.schedule import Schedule
 from ...solvers.bags.candidates import QUIET, Candidate, candidates, survival_level
 from ...solvers.bags.methods import GivenMethod

@@ -20,9 +20,8 @@ from ...core.quantities import MAX_SECONDS, NONE, BoolArray, IntArray
 from ...core.rows import dtype_of
 from ...instances.entries import SURVIVAL_LEVELS, RentalOffer, SurvivalLevel
 from ...schedules import documents
-from ...schedules.documents import Survival
+from ...schedules.documents import NO_TIME_TO_LOOK, Survival
 from ...schedules.documents import SurvivalVerdict as Verdict
-from ...schedules.plan_text import NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule
 from .core_loads import LARGE_TASKS, MOST_PLACES
 from .rescue_questions import Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,6 +19,7 @@ from pydantic import ValidationError
 from ...core.errors import InputError, Issue, SpotbagError, input_error
 from ...core.quantities import MAX_SECONDS, STATED, TIME_UNITS_S, number_of
 from ...core.records import field_issues
+from ...core.text_files import read_text, source_name
 from ...core.text_tables import BARE_DELIMITERS, TextTable, columns_text
 from ...core.wording import counted
 from ..entries import MARKETS, MAX_TASKS, Market, Task
@@ -41,9 +43,21 @@ from ..table_columns import (
     unit_of,
     whole,
 )
-from ..table_formats import COLUMNS, CSV, MadeTable, Role, TableFormat, normal, spelled
+from ..table_formats import (
+    COLUMNS,
+    CSV,
+    FORMATS,
+    HEAD,
+    MadeTable,
+    Role,
+    TableFormat,
+    kind_of_file,
+    normal,
+    spelled,
+    table_of_blanks,
+    table_of_text,
+)
 from .imported import Asked, Imported, grouped, make_instance
-from .task_documents import read_table
 from .vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice, chosen_rows, read_catalogue
 
 _WORDS: Mapping[str, Mapping[str, str]] = {
@@ -93,11 +107,71 @@ def instance_of_csv(
     collects = gc.isenabled()
     gc.disable()  # a million rows are made, none of which goes before the end
     try:
-        known, table = read_table(path, kind)
+        known, table = _read_table(path, kind)
         return _instance_of(known, table, asked, form or CsvFormat())
     finally:
         if collects:
             gc.enable()
+
+
+def _read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[TableFormat, TextTable | MadeTable]:
+    """Read a file of tasks as a table, and say of which format it is.
+
+    Parameters
+    ----------
+    path : path
+        A file, ``-`` for standard input, or a folder of benchmarks of Snakemake.
+    kind : str, optional
+        Name of the format that it must have; if absent, or ``csv`` or ``json``, it is recognised by its headings.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is not of the format.
+    """
+    source = source_name(path)
+    form: TableFormat
+    table: TextTable | MadeTable
+    if Path(path).is_dir():
+        form, table = FORMATS["snakemake"], _benchmarks(Path(path), source)
+    else:
+        text = read_text(path)
+        found = kind_of_file(text[:HEAD])
+        if "wfformat" in (kind, found) or (text.lstrip().startswith(("[", "{")) and found != "table"):
+            from .task_documents import table_of_document  # here, since most files are tables
+
+            form, table = table_of_document(text, source, kind)
+        else:
+            form, table = table_of_blanks(text, source) or table_of_text(text, source)
+        if form.repeats and "file" not in table.first:
+            name = Path(source).stem
+            rows = [(line, [*cells, name]) for line, cells in table]
+            table = MadeTable(source, [*table.first, "file"], rows, issues=table.issues)
+    if kind not in (None, "csv", "json", form.name):
+        wanted = FORMATS[str(kind)]
+        marks = " or ".join(", ".join(sorted(mark)) for mark in wanted.marks)
+        raise input_error(source, f"is {form.title}, and not {wanted.title} ({wanted.source}), which has {marks}")
+    return form, table
+
+
+def _benchmarks(path: Path, source: str) -> MadeTable:
+    """Join the benchmarks of Snakemake in a folder, and in those in it; each file is named after its task."""
+    from .task_documents import table_of_records
+
+    records: list[dict[str, str]] = []
+    issues: list[Issue] = []
+    for file in sorted(one for one in path.rglob("*") if one.is_file()):
+        try:
+            form, table = _read_table(file)
+        except InputError:
+            continue
+        if form.repeats:
+            name = file.relative_to(path).with_suffix("").as_posix()
+            records += [{**dict(zip(table.first, cells, strict=True)), "file": name} for _, cells in table]
+            issues += [Issue(f"{name} {issue.where}", issue.rule) for issue in table.issues]
+    if not records and not issues:
+        raise input_error(source, "is a folder without benchmarks of Snakemake (s, h:m:s, max_rss, ...)")
+    return table_of_records(records, source, issues)
 
 
 def _instance_of(known: TableFormat, table: TextTable | MadeTable, asked: Asked, form: CsvFormat) -> Imported:

@@ -1,14 +1,11 @@
-"""Tables of tasks, made of files that are none: lists of tasks and workflows in JSON, and Snakemake's benchmarks."""
+"""Tables of tasks, made of JSON: lists of tasks, jobs of AWS Batch and LSF, and workflows."""
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -16,8 +13,6 @@ from pydantic import Field
 from ...core.errors import InputError, Issue, input_error
 from ...core.json_documents import parse_json, parse_value
 from ...core.records import TheirRecord, duplicates_anywhere, validate_record
-from ...core.text_files import read_text, source_name
-from ...core.text_tables import BARE_DELIMITERS, TextTable, delimiter_of, first_line_of
 from ...core.wording import listed
 from ..entries import MAX_TASKS
 from ..table_formats import (
@@ -27,10 +22,8 @@ from ..table_formats import (
     MadeTable,
     TableFormat,
     format_of_headings,
-    format_of_table,
     has_jobs_inside,
     kind_of_file,
-    normal,
 )
 from .imported import grouped
 
@@ -38,75 +31,24 @@ _FEW_CELLS, _CELLS_PER_VALUE = 1_000_000, 16
 """Cells that a table may have, and more for each value in a document: most of them would be empty beyond that."""
 
 
-def read_table(path: str | os.PathLike[str], kind: str | None = None) -> tuple[TableFormat, TextTable | MadeTable]:
-    """Read a file of tasks as a table, and say of which format it is.
+def table_of_document(text: str, source: str, kind: str | None) -> tuple[TableFormat, MadeTable]:
+    """Make a table of JSON, and say of which format it is.
 
     Parameters
     ----------
-    path : path
-        A file, ``-`` for standard input, or a folder of benchmarks of Snakemake.
+    text, source : str
+        The JSON, and its name in messages.
     kind : str, optional
-        Name of the format that it must have; if absent, or ``csv`` or ``json``, it is recognised by its headings.
+        Name of the format that it must have.
 
     Raises
     ------
     InputError
-        If it cannot be read, or is not of the format.
+        With everything that is wrong.
     """
-    source = source_name(path)
-    form: TableFormat
-    table: TextTable | MadeTable
-    if Path(path).is_dir():
-        form, table = FORMATS["snakemake"], _benchmarks(Path(path), source)
-    else:
-        text = read_text(path)
-        form, table = (
-            _table_of_document(text, source, kind) or _table_of_blanks(text, source) or _table_of_text(text, source)
-        )
-        if form.repeats and "file" not in table.first:
-            name = Path(source).stem
-            rows = [(line, [*cells, name]) for line, cells in table]
-            table = MadeTable(source, [*table.first, "file"], rows, issues=table.issues)
-    if kind not in (None, "csv", "json", form.name):
-        wanted = FORMATS[str(kind)]
-        marks = " or ".join(", ".join(sorted(mark)) for mark in wanted.marks)
-        raise input_error(source, f"is {form.title}, and not {wanted.title} ({wanted.source}), which has {marks}")
-    return form, table
-
-
-def _table_of_blanks(text: str, source: str) -> tuple[TableFormat, MadeTable] | None:
-    """Make a table of one whose cells blanks divide; None if a text is none, or if blanks within cells may hide."""
-    first = first_line_of(text).split()
-    form = format_of_headings(first)
-    if not form.blanks or "\t" in first_line_of(text) or len(form.unread(first)) > 1:
-        return None
-    lines = ((number, line.split()) for number, line in enumerate(io.StringIO(text, newline=None), 1))
-    rows = [(number, cells) for number, cells in lines if cells]
-    odd = next((number for number, cells in rows if len(cells) != len(first)), None)
-    # One row with a blank in a cell would shift its numbers under other headings.
-    if odd is not None:
-        rule = f"line {odd} has more or fewer cells than there are headings, or blanks within them: {form.source}"
-        raise input_error(source, rule)
-    return form, MadeTable(source, first, rows[1:], word="line")
-
-
-def _table_of_text(text: str, source: str) -> tuple[TableFormat, TextTable | MadeTable]:
-    form = format_of_table(text)
-    bare = form is not CSV and delimiter_of(first_line_of(text)) in BARE_DELIMITERS
-    table = TextTable(text, source, bare=bare, open_end=lambda last: bare and form.role_of(normal(last)) == "command")
-    table.check_headings()
-    read = format_of_headings(table.first)  # a heading in quotation marks may go on in the next line
-    return read, TextTable(text, source) if bare and read is CSV else table
-
-
-def _table_of_document(text: str, source: str, kind: str | None) -> tuple[TableFormat, TextTable | MadeTable] | None:
-    """Make a table of JSON; None if a text is none."""
-    found = kind_of_file(text[:HEAD])
-    if "wfformat" in (kind, found):
+    if "wfformat" in (kind, kind_of_file(text[:HEAD])):
         return FORMATS["wfformat"], table_of_workflow(text, source)
-    if not text.lstrip().startswith(("[", "{")) or found == "table":
-        return None
-    table = _made_of(_records(text, source), source)
+    table = table_of_records(_records(text, source), source)
     form = format_of_headings(table.first)
     return (FORMATS["json"] if form is CSV else form), table
 
@@ -200,25 +142,8 @@ def _objects(value: Any) -> Sequence[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _benchmarks(path: Path, source: str) -> MadeTable:
-    """Join the benchmarks of Snakemake in a folder, and in those in it; each file is named after its task."""
-    records: list[dict[str, str]] = []
-    issues: list[Issue] = []
-    for file in sorted(one for one in path.rglob("*") if one.is_file()):
-        try:
-            form, table = read_table(file)
-        except InputError:
-            continue
-        if form.repeats:
-            name = file.relative_to(path).with_suffix("").as_posix()
-            records += [{**dict(zip(table.first, cells, strict=True)), "file": name} for _, cells in table]
-            issues += [Issue(f"{name} {issue.where}", issue.rule) for issue in table.issues]
-    if not records and not issues:
-        raise input_error(source, "is a folder without benchmarks of Snakemake (s, h:m:s, max_rss, ...)")
-    return _made_of(records, source, issues)
-
-
-def _made_of(records: Sequence[Mapping[str, Any]], source: str, issues: Sequence[Issue] = ()) -> MadeTable:
+def table_of_records(records: Sequence[Mapping[str, Any]], source: str, issues: Sequence[Issue] = ()) -> MadeTable:
+    """Make a table of records, with a column for each key."""
     given = dict.fromkeys(key for record in records for key in record)
     if len(given) * len(records) > _FEW_CELLS + _CELLS_PER_VALUE * sum(map(len, records)):
         rule = f"has {len(records):,} objects with {len(given):,} different keys: leave out what is not of tasks"

@@ -36,9 +36,8 @@ from ...heuristics.bags.quick_search import AllPlans, best_of_all, held_plan, qu
 from ...instances.entries import SURVIVAL_OPTIONS, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
 from ...models.bags.task_classes import offers_of_vms
-from ...schedules.documents import Survival
+from ...schedules.documents import LOSSES, Survival
 from ...schedules.lateness import refuse_late, with_late
-from ...schedules.plan_text import LOSSES
 from ...schedules.schedule import Schedule, with_new_names
 from ...schedules.state import State
 from .budget import BUDGET

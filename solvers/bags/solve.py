@@ -36,9 +36,8 @@ from ...core.quantities import at_most, closes_gap
 from ...heuristics.bags.d_spot import d_spot_warning, with_d_spot
 from ...instances.entries import Goal, SurvivalLevel, SurvivalOption
 from ...instances.instance import Instance
-from ...schedules.documents import Survival
+from ...schedules.documents import LOSSES, NO_TIME_TO_LOOK, Survival
 from ...schedules.method import TracePoint
-from ...schedules.plan_text import LOSSES, NO_TIME_TO_LOOK
 from ...schedules.schedule import Schedule, UnsuitablePlanError, busy_before
 from .budget import BUDGET
 from .goals import Attempt, Attempts, FirstStage, SecondStage, StepLog, cheapest_by, first_stage, plan_of, second_stage

@@ -31,8 +31,7 @@ from ...instances.entries import FULL_SPEED, NEVER, SURVIVAL_LEVELS, Checkpoints
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import memory_is_free
-from ...schedules.documents import SpotWith
-from ...schedules.plan_text import LOSSES
+from ...schedules.documents import LOSSES, SpotWith
 from ...schedules.rescuable import LOST_AT_ONCE, RescuableInstance, longest_first_order, of_bag, rescuable
 from ...schedules.schedule import Schedule, UnsuitablePlanError
 from .budget import BUDGET

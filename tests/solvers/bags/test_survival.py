@@ -15,7 +15,7 @@ from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances.bags.csv_tasks import read_tasks
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
-from spotbag.schedules.plan_text import LOSSES
+from spotbag.schedules.documents import LOSSES
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.solvers.bags import survival
 from spotbag.solvers.bags.result import Result
