@@ -251,10 +251,8 @@ def columns_of(
     if passed:
         warnings.append(f"{table.source}: nothing was made of {columns_text(passed)}")
     _refuse_two_of_a_role(columns if known.own else mapped.values(), table.source)
-    used = [] if known.own else [*known.joined, *(normal(column.heading) for column in columns)]
-    if twice := [name for name in used if names.count(name) > 1]:
-        heading = table.first[names.index(twice[0])]
-        raise input_error(table.source, f"has {names.count(twice[0])} columns {heading!r}: which of them counts?")
+    if not known.own:
+        _refuse_same_headings(table, names, [*known.joined, *(normal(column.heading) for column in columns)])
     # Of several columns of a role, the first that says something counts, in the order of the format.
     order = {name: place for of_role in known.columns.values() for place, name in enumerate(of_role)}
     columns.sort(key=lambda column: order.get(normal(column.heading), 0))
@@ -300,6 +298,14 @@ def _chosen(table: TextTable | MadeTable, only: Mapping[str, Collection[str]]) -
 def _refuse(table: TextTable | MadeTable, option: str, count: int) -> NoReturn:
     rule = f"there are {count} such columns" if count else "there is no such column"
     raise SpotbagError(f"{option}: {rule} in {table.source} ({columns_text(table.first)})")
+
+
+def _refuse_same_headings(table: TextTable | MadeTable, names: Sequence[str], used: Iterable[str]) -> None:
+    """Refuse a heading that several columns have, if anything is made of it."""
+    twice = next((name for name in used if names.count(name) > 1), None)
+    if twice is not None:
+        rule = f"has {names.count(twice)} columns {table.first[names.index(twice)]!r}: which of them counts?"
+        raise input_error(table.source, rule)
 
 
 def _refuse_two_of_a_role(columns: Iterable[TableColumn], source: str) -> None:

@@ -15,9 +15,10 @@ from spotbag.instances.arrivals import Arrival, Deadlines, arrivals_of_table
 from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked, Imported
 from spotbag.instances.bags.job_logs import JobFilter, arrivals_of_log, instance_of_log
-from spotbag.instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
 from spotbag.instances.bags.price_sources import (
     instance_types_of_aws,
+    price_list_of_aws,
+    retail_prices_of_azure,
     rows_of_skypilot,
     spot_prices_of_aws,
     updated,

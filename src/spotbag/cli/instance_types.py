@@ -199,8 +199,13 @@ class PriceFiles:
         SpotbagError
             If one cannot be read, there is none, or an option is of others.
         """
-        from ..instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
-        from ..instances.bags.price_sources import instance_types_of_aws, rows_of_skypilot, spot_prices_of_aws
+        from ..instances.bags.price_sources import (
+            instance_types_of_aws,
+            price_list_of_aws,
+            retail_prices_of_azure,
+            rows_of_skypilot,
+            spot_prices_of_aws,
+        )
 
         if not self.paths:
             raise SpotbagError(

@@ -11,9 +11,10 @@ import pytest
 from spotbag.core.errors import InputError, SpotbagError
 from spotbag.instances.bags.csv_tasks import instance_of_csv
 from spotbag.instances.bags.imported import Asked
-from spotbag.instances.bags.price_lists import price_list_of_aws, retail_prices_of_azure
 from spotbag.instances.bags.price_sources import (
     instance_types_of_aws,
+    price_list_of_aws,
+    retail_prices_of_azure,
     rows_of_skypilot,
     spot_prices_of_aws,
     updated,
