@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 
 from ..core.errors import Issue, SpotbagError, input_error
 from ..core.quantities import KB_PER_MB, MB_PER_GB, NUMBER, TIME_UNITS_S, duration_s, number_of
+from ..core.record_lists import grouped_by
 from ..core.records import duplicates_anywhere
 from ..core.text_tables import TextTable, columns_text
 from ..core.wording import counted
@@ -415,10 +416,7 @@ class TableRows(ABC):
         self._refused, self._only = dict(columns.refused), columns.chosen
         made = [replace(column, values=CellValues(self._reading(column))) for column in columns.read]
         self._by_type = [column for column in made if column.vm_type is not None]
-        self._of: dict[Role, list[TableColumn]] = {}
-        for column in made:
-            if column.vm_type is None:
-                self._of.setdefault(column.role, []).append(column)
+        self._of = grouped_by((column for column in made if column.vm_type is None), lambda column: column.role)
 
     @abstractmethod
     def _reading(self, column: TableColumn) -> Callable[[str], Any]:

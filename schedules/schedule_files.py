@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.errors import InputError, Issue, input_error
 from ..core.json_documents import format_json
+from ..core.record_lists import grouped_by
 from ..core.text_files import read_text, source_name, write_text
 from ..core.wording import counted
 from ..instances.entries import BASELINE, NEVER
@@ -157,6 +158,7 @@ def another_instance(made_for: str, instance: Instance, rows: Sequence[Any]) -> 
     )
 
 
+_NAMES = re.compile(r"'[^']*'|[0-9]+")
 _ALIKE = 3
 """Most issues, of those that differ in names and numbers only, that are listed one by one; of more, their number is."""
 
@@ -164,11 +166,8 @@ _ALIKE = 3
 def _grouped(issues: Sequence[Issue]) -> list[Issue]:
     """Put issues that are alike together."""
     # Alike are those that say the same of other names and numbers.
-    groups: dict[str, list[Issue]] = {}
-    for issue in issues:
-        groups.setdefault(re.sub(r"'[^']*'|[0-9]+", "", f"{issue.where} {issue.field} {issue.rule}"), []).append(issue)
     said = []
-    for group in groups.values():
+    for group in grouped_by(issues, lambda one: _NAMES.sub("", f"{one.where} {one.field} {one.rule}")).values():
         said += group[:_ALIKE]
         if len(group) > _ALIKE:
             place = group[0].where.partition("[")[0]

@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeAlias
 
+from ..core.record_lists import grouped_by
 from ..core.wording import counted, moments_text
 from .trace import Trace
 from .vm_history import read_history
@@ -93,10 +95,7 @@ class TaskNarrator(Narrator):
 
 def by_kind(events: Sequence[Event]) -> dict[str, list[Event]]:
     """Group events by what they are."""
-    kinds: dict[str, list[Event]] = {}
-    for event in events:
-        kinds.setdefault(event["event"], []).append(event)
-    return kinds
+    return grouped_by(events, itemgetter("event"))
 
 
 def missed_text(trace: Trace) -> str:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -358,7 +359,7 @@ class _Reader(TableRows):
         if self._known.joined and set(self._known.joined) <= set(headings):
             one, other = (headings.index(name) for name in self._known.joined)
             made.append(lambda cells: f"{cells[one]}.{cells[other]}" if cells[one] and cells[other] else "")
-        return [*made, *(_cell_at(column.index) for column in self._of.get("id", []))]
+        return [*made, *(itemgetter(column.index) for column in self._of.get("id", []))]
 
     def _stage_of(self, table: TextTable | MadeTable) -> Callable[[Sequence[str]], Sequence[str]] | None:
         """Return the function that says of which stage a row is, by its names."""
@@ -734,10 +735,6 @@ _KEYS: Mapping[str, Role] = {
 }
 """Role of each key of a task."""
 _OPTIONAL = {key: role for key, role in _KEYS.items() if role in ("count", "architecture", *_DATES, "weight", "market")}
-
-
-def _cell_at(index: int) -> Callable[[Sequence[str]], str]:
-    return lambda cells: cells[index]
 
 
 def _architecture(cell: str) -> str | None:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from statistics import median
 from typing import Any, TypeVar
 
 from ...core.bill import Bill, elapsed_usd
 from ...core.errors import input_error
 from ...core.quantities import SECONDS_PER_HOUR
+from ...core.record_lists import grouped_by
 from ...instances.instance import Instance
 from ..trace import Trace
 
@@ -298,11 +299,9 @@ class Execution:
         are looked for between tasks that were run where they were planned.
         """
         first = {name: runs[0] for name, runs in grouped("task", self.runs).items()}
-        cores: dict[tuple[str, int], list[PlannedTask]] = {}
-        for planned in sorted(self.planned, key=lambda planned: (planned.plan, planned.start_s, planned.end_s)):
-            cores.setdefault((planned.vm, planned.core), []).append(planned)
+        in_order = sorted(self.planned, key=attrgetter("plan", "start_s", "end_s"))
         found = []
-        for place, tasks in cores.items():
+        for place, tasks in grouped_by(in_order, attrgetter("vm", "core")).items():
             runs = [first[planned.task] for planned in tasks if planned.task in first]
             here = [run for run in runs if (run.vm, run.core) == place]
             found += [(early, late) for early, late in pairwise(here) if not _waited(early, late)]
@@ -349,10 +348,7 @@ class Execution:
 
 def grouped(by: str, items: Iterable[_Item]) -> dict[str, list[_Item]]:
     """Items by an attribute, such as ``vm``, in their order."""
-    found: dict[str, list[_Item]] = {}
-    for item in items:
-        found.setdefault(getattr(item, by), []).append(item)
-    return found
+    return grouped_by(items, attrgetter(by))
 
 
 def _counting(runs: Sequence[TaskRun]) -> TaskRun | None:
@@ -454,13 +450,10 @@ def _of_vm(
     yield record | launch
     for place, stretch in enumerate(stretches):
         yield record | {"t": stretch.start_s, "event": "ready", "vm": stretch.vm}
-        cores: dict[int, list[TaskRun]] = {}
         until_s = stretches[place + 1].start_s if place + 1 < len(stretches) else math.inf
         here = [run for run in runs if run.start_s < until_s]
         runs = runs[len(here) :]
-        for run in here:
-            cores.setdefault(run.core, []).append(run)
-        yield from heapq.merge(*map(_of_core, cores.values()), key=turn)
+        yield from heapq.merge(*map(_of_core, grouped_by(here, attrgetter("core")).values()), key=turn)
         if stretch.end_s is not None:
             kind = "lost" if stretch.lost else "done"
             yield record | {"t": stretch.end_s, "event": kind, "vm": stretch.vm}

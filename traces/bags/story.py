@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ...core.quantities import SECONDS_PER_HOUR
+from ...core.record_lists import grouped_by
 from ...core.wording import (
     MOST_NAMED,
     counted,
@@ -171,12 +172,10 @@ class BagNarrator(TaskNarrator):
             self.say(time_s, f"the cloud has capacity for {most} of {event['type']} from now on")
 
     def _describe_notices(self, time_s: int, notices: Sequence[Event]) -> None:
-        until: dict[tuple[int, str], list[str]] = {}
-        for event in notices:
-            until.setdefault((event["until_s"], self._end_text(event["vm"], event["until_s"])), []).append(event["vm"])
-        for (until_s, end), vms in until.items():
+        announced = grouped_by(notices, lambda event: (event["until_s"], self._end_text(event["vm"], event["until_s"])))
+        for (until_s, end), group in announced.items():
             verbs = (f"has notice to {end} at {until_s:,} s", f"have notice to {end} at {until_s:,} s")
-            self._say_of_vms(time_s, vms, verbs)
+            self._say_of_vms(time_s, _names(group), verbs)
 
     def _end_text(self, vm: str, until_s: int) -> str:
         """Phrase for the fate of a VM at the end of its notice."""
@@ -298,9 +297,7 @@ class BagNarrator(TaskNarrator):
             kinds.setdefault(move.target, move.kind)
             numbers[move.target] += 1
         # Targets that get as many tasks and are of one kind share a phrase: hundreds may be named at once.
-        alike: dict[tuple[int, str], list[str]] = {}
-        for vm, number in numbers.items():
-            alike.setdefault((number, kinds[vm]), []).append(vm)
+        alike = grouped_by(numbers, lambda vm: (numbers[vm], kinds[vm]))
         targets = [
             f"{number}{' each' if len(vms) > 1 else ''} to {kind} {listed(vms, 'VM')}"
             for (number, kind), vms in alike.items()
@@ -333,9 +330,7 @@ class BagNarrator(TaskNarrator):
         return move.next_run is not None and self.history.runs[move.next_run].baseline
 
     def _describe_steals(self, time_s: int, stolen: list[Move], kinds: Mapping[str, list[Event]]) -> None:
-        thieves: dict[str, list[Move]] = {}
-        for move in stolen:
-            thieves.setdefault(move.target, []).append(move)
+        thieves = grouped_by(stolen, lambda move: move.target)
         cycle_ended = set(_names(kinds.get("cycle-end", [])))
         for vm, moves in thieves.items():
             victims = Counter(move.source for move in moves)
@@ -393,18 +388,13 @@ class BagNarrator(TaskNarrator):
     # ------------------------------------------------------------ who is where
 
     def _by_type(self, vms: list[str]) -> dict[str, list[str]]:
-        groups: dict[str, list[str]] = {}
-        for vm in vms:
-            groups.setdefault(self.history.vms[vm].vm_type, []).append(vm)
-        return groups
+        return grouped_by(vms, lambda vm: self.history.vms[vm].vm_type)
 
     def _vms_text(self, vms: list[str]) -> str:
         """Say which VMs, and what they have to do."""
         if len(vms) == 1:
             return f"{vms[0]} {self._load_text(vms)}"
-        groups: dict[str, list[str]] = {}
-        for vm in vms:
-            groups.setdefault(self._load_text([vm]), []).append(vm)
+        groups = grouped_by(vms, lambda vm: self._load_text([vm]))
         if len(groups) == 1:
             load = next(iter(groups))
             return f"{counted(len(vms), 'VM')} ({listed(vms, 'VM')}), {'all' if load == 'idle' else 'each'} {load}"
@@ -507,9 +497,7 @@ def _from_text(vm: str, number: int, victims: int) -> str:
 
 def _trigger_text(moments: Mapping[str, int], n_vms: int) -> str:
     """Phrase for the next trigger, and its time."""
-    by_moment: dict[int, list[str]] = {}
-    for vm, at_s in moments.items():
-        by_moment.setdefault(at_s, []).append(vm)
+    by_moment = grouped_by(moments, moments.__getitem__)
     distinct = sorted(by_moment)
     if len(distinct) == 1:
         whose = "" if len(moments) == n_vms else f" of {listed(list(moments), 'VM')}"
