@@ -71,6 +71,7 @@ def elapsed_usd(bill: Bill, seconds: float) -> float:
     """Return the cost of a session that has gone on for some real time: by the part of a second, unless in blocks."""
     billed_s = max(seconds + bill.lead_s, bill.least_s)
     if bill.block_s > 1:
+        # Clocks of others tell microseconds at best: a rounding must not begin another block.
         billed_s = math.ceil((billed_s - STATED) / bill.block_s) * bill.block_s
     return bill.fixed_usd + bill.usd * billed_s
 
@@ -90,6 +91,7 @@ def unpaid_usd(usd_per_s: _Usd, until_s: Any, paid_until_s: Any) -> _Usd:
 
     Numbers or arrays.
     """
+    # A product in place of an `if`: one line that is right for numbers, for arrays and in compiled loops.
     seconds = until_s - paid_until_s
     return usd_per_s * ((seconds > 0) * seconds)  # type: ignore[no-any-return]
 
@@ -129,5 +131,6 @@ def begun_s(block_s: Any, until_s: Any, paid_until_s: Any) -> Any:
 
     In blocks of 60 s, a VM that is paid until 30 s has begun none until then, 60 s until 31 s, and 120 s until 91 s.
     """
+    # Whole numbers all the way: the quotient of two floats may be a little too large, and begin one block too many.
     blocks = -(-(until_s - paid_until_s) // block_s)
     return (blocks > 0) * blocks * block_s

@@ -59,6 +59,7 @@ def slots_of(need: IntArray) -> IntArray:
 
 def largest_share(need: IntArray, size: Any) -> FloatArray:
     """Return the share of a size that a need is, of the quantity of which it is the larger one."""
+    # Of one quantity, a size has no slots above, and needs none: 0 of 1 is no share.
     shares: FloatArray = np.maximum(lower_of(need) / lower_of(size), upper_of(need) / np.maximum(upper_of(size), 1))
     return shares
 

@@ -158,6 +158,7 @@ def _get_item(context: Any, builder: Any, sig: Any, given: Any) -> Any:
     if of.nested:
         part = cgutils.create_struct_proxy(of.item)(context, builder)
         offset = builder.mul(table.columns, ir.Constant(_INT, of.size))
+        # For its check alone: how long the rows of this table are, only the record knows.
         _place(context, builder, table, given[1], 0)
         part.address, part.length = builder.add(table.address, builder.mul(given[1], offset)), table.columns
         part.columns = ir.Constant(_INT, 0)
@@ -244,6 +245,7 @@ def _part(function: FunctionType, given: Mapping[Any, Any], made: dict[Any, Any]
 
 def _copy_of(function: FunctionType, names: Mapping[str, Any], qualname: str) -> FunctionType:
     """Return a function like another one in which names stand for other things."""
+    # With globals of its own: in its module, the names go on standing for what Python calls.
     copy = FunctionType(function.__code__, function.__globals__ | dict(names), function.__name__, function.__defaults__)
     copy.__module__, copy.__qualname__ = function.__module__, qualname
     return copy

@@ -21,6 +21,7 @@ def text_of(value: object, how: Callable[[Any], str] = str) -> str:
         text = how(value)
     except KeyboardInterrupt:
         raise
+    # Whatever the __str__ of others raises, an exit included, must not take the place of the fault that is being told.
     except BaseException as error:
         return f"(a {type(value).__name__} whose text cannot be had: {type(error).__name__})"
     return cut_in_the_middle(text, _SHOWN_OF_ISSUE)
@@ -82,6 +83,7 @@ def show_value(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
+    # Python refuses to write integers of thousands of digits.
     if isinstance(value, int) and abs(value) >= 10**20:
         return "(a number of more than 20 digits)"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -107,6 +109,7 @@ class InputError(SpotbagError):
         super().__init__(self._message())
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are made anew of their message, which is none of the arguments here, when processes hand them over.
         return type(self), (self.source, self.issues)
 
     def _message(self) -> str:

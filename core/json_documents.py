@@ -138,6 +138,7 @@ WHO_TAKES = {
 
 def format_of(text: str) -> str | None:
     """Format name in a JSON object; None if the text is no object, or has no format."""
+    # Only this key is decoded: a plan may have hundreds of megabytes of tasks beside it.
     import msgspec
 
     try:
@@ -212,6 +213,7 @@ def _compact(value: Any) -> str:
 
 def _tidy(value: Any) -> Any:
     if isinstance(value, float):
+        # From 2**53 on, a float stands for several whole numbers: written as one, it would claim digits that it lacks.
         return int(value) if math.isfinite(value) and value.is_integer() and abs(value) < 2**53 else value
     if isinstance(value, dict):
         return {key: _tidy(child) for key, child in value.items()}
@@ -254,6 +256,7 @@ def oversize(text: str, most_keys: int) -> str | None:
     n_keys = np.zeros(_DEEPEST + 1, dtype=np.int64)  # of the innermost open object of each depth
     for begin in range(0, len(data), _CHUNK):
         chunk = data[begin : begin + _CHUNK]
+        # True from each opening quotation mark to the closing one: brackets in texts open nothing.
         quoted = np.logical_xor.accumulate(chunk == ord('"')) ^ within
         within = bool(quoted[-1])
         kinds = _KINDS[chunk]
@@ -278,6 +281,7 @@ def _count_keys(kinds: npt.NDArray[np.uint8], depths: npt.NDArray[np.int64], n_k
     counted = (kinds == _OBJECT) | (kinds == _KEY)
     if not counted.any():
         return 0
+    # Of 16 bits, as numpy sorts those in linear time.
     kinds, depths = kinds[counted], depths[counted].astype(np.uint16)
     order = np.argsort(depths, kind="stable")
     kinds, depths = kinds[order], depths[order]

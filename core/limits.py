@@ -217,6 +217,7 @@ class Limit:
 
     def over(self) -> bool:
         """True if the time is over, or the caller has asked to stop."""
+        # Asked first: work that was stopped has not run out of time, and its clock must not record that it has.
         if self.stopped():
             return True
         if self.deadline == math.inf or self.now_s() < self.deadline:
@@ -356,6 +357,7 @@ def checkpoint() -> None:
     limit = _current.get()
     if limit.on_life is not None:
         limit.on_life()
+    # Counted before the limit is looked at: a loop that counts nothing else ends by its checkpoints, too.
     if limit.work is not None:
         limit.work.iterations += ITERATIONS.checkpoint
     if limit.over():

@@ -150,6 +150,7 @@ class Registry:
             if entry.name in holders:
                 _warn(f"{self._called(entry)} is left out: {holders[entry.name]} has one of this name, too")
             else:
+                # Also if it cannot be loaded: which distribution has a name must not depend on what is broken today.
                 holders[entry.name] = _distribution(entry)
                 try:
                     plugin = self._load(entry)
@@ -194,6 +195,7 @@ def _load_attribute(reference: str) -> Any:
     folder = os.getcwd()
     if folder not in sys.path and "" not in sys.path:
         sys.path.append(folder)  # at the end: what is installed is not hidden by files that happen to lie there
+    # A module may have been written since Python looked into the folder.
     importlib.invalidate_caches()
 
     def failure(error: BaseException) -> Unusable:
@@ -225,6 +227,7 @@ def describe(error: BaseException) -> str:
         if frame.f_globals.get("__name__", "").partition(".")[0] not in (_OWN, "importlib")
         and not frame.f_code.co_filename.startswith("<frozen")
     ]
+    # The last line in the first file of theirs: where it fell into a library says less to its author.
     lines = [(file, line) for file, line in frames if file == frames[0][0]]
     return f"{said} ({os.path.basename(lines[-1][0])}, line {lines[-1][1]})" if lines else said
 

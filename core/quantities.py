@@ -94,6 +94,7 @@ def duration_s(text: str) -> float:
     """
     stripped = text.strip().lower()
     plain = number_of(stripped)
+    # All parts of the pattern are optional: an empty text would be a duration of 0.
     parts = _DURATION.fullmatch(stripped) if stripped else None
     clock = _CLOCK.fullmatch(stripped)
     if plain is not None:

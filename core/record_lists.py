@@ -96,6 +96,7 @@ class Records(Sequence[Part], Generic[Part]):
         if self.decoded:
             import msgspec
 
+            # As JSON: rows are of a class that is made at run time, which no other process finds by its name.
             return _decoded_records, (self._kind, msgspec.json.encode(self.rows))
         return Records, (self._kind, tuple(self.rows))
 

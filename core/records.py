@@ -174,6 +174,7 @@ def made_all(kind: type[Part], fields: Sequence[dict[str, Any]], given: Collecti
     """
     names = set(fields[0] if given is None else given) if fields else set()
     records = [*map(kind.__new__, itertools.repeat(kind, len(fields)))]
+    # Loops of the interpreter would take most of the time of a plan of a million tasks: `map` runs them in C.
     for name, values in (
         ("__dict__", fields),
         ("__pydantic_fields_set__", itertools.repeat(names)),
@@ -536,6 +537,7 @@ def _field_issue(
             return Issue(where, refused[loc[-1]], field, value, item)
         fields = {} if record is None else record.model_fields
         known = {key: f", {entry.description}" if entry.description else "" for key, entry in sorted(fields.items())}
+        # Cut, as comparing takes time with the square of the length, and keys of others may be of any.
         close = difflib.get_close_matches(str(loc[-1])[:100], known, n=1)
         hint = f"did you mean {close[0]!r}{known[close[0]]}?" if close else f"known: {', '.join(known)}"
         return Issue(where, f"is an unknown key ({hint})" if known else "is an unknown key", field, item=item)

@@ -51,6 +51,7 @@ def dtype_of(row: type) -> np.dtype[Any]:
 def tables_of(row: type) -> tuple[TableField, ...]:
     """Return the tables that a row holds."""
     tables = []
+    # Types are texts, as annotations are not evaluated, and a row may name one that is defined below it.
     for name, kind in _stated(row):
         element, depth = kind, 0
         while element.startswith("list["):

@@ -97,6 +97,7 @@ def _read_bytes(file: BinaryIO, source: str) -> bytes:
     first = file.peek(1) if isinstance(file, io.BufferedReader) else b""
     if len(first) >= _FIRST_BYTES and b"\0" in first:
         raise input_error(source, f"is no text file (byte {first.index(0)} is zero)")
+    # One byte beyond the limit tells that there are more, without reading them.
     return file.read(MAX_FILE_BYTES + 1)
 
 
@@ -159,6 +160,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
 def part_of(target: Path) -> Path:
     """Return a path beside a file or folder, where nothing is, for what is to get its name when it is whole."""
+    # Cut: a name may be as long as the file system allows, and this one is longer.
     return target.with_name(f".{target.name[:40]}.{uuid.uuid4().hex}.part")
 
 

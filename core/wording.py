@@ -68,6 +68,7 @@ MOST_NAMED = 6
 
 _NAME_CHARACTERS = 60
 _LEAST_RANGE = 3
+# No zeros in front of the number, so that prefix and number written together are the name again.
 _NUMBERED = re.compile(r"(.*[-#])([1-9][0-9]{0,8})")
 
 

@@ -303,6 +303,7 @@ class Quota(Record):
 
 def matches(name: str, pattern: str) -> bool:
     """True if a name fits a pattern, in which ``*`` is anything and ``?`` one character."""
+    # To fnmatch brackets are sets of letters, which patterns here do not have.
     return fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
@@ -729,6 +730,7 @@ def given_runtime_s(tasks: Sequence[Any], vm_types: Sequence[VmType]) -> FloatAr
 def due_s(task: Any, deadline_s: int) -> int:
     """Second by which a task, an entry of a bag or a row of it, must end: the deadline of the bag, or its own."""
     own_s = task.deadline_s
+    # In rows, what is not given is UNSET, which is false as 0 is, and not equal to it.
     return min(own_s, deadline_s) if own_s or own_s == 0 else deadline_s
 
 
@@ -828,6 +830,7 @@ def memory_never_binds(
         if result[index]:
             continue
         able = memory[np.repeat(runtime_s[:, index], group_size) < NEVER]
+        # Only the largest, one for each slot, can be there together: sorting the others would take most of the time.
         largest = (np.partition(part(able), -slots)[-slots:] if able.size > slots else part(able) for part in parts)
         result[index] = all(int(of.sum()) <= part(size_kb) for part, of in zip(parts, largest, strict=True))
     return result

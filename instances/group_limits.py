@@ -88,6 +88,7 @@ def binding_limits(instance: Instance, offers: Iterable[RentalOffer]) -> list[tu
     """
     counted = list(offers)
     indices = [offer.index for offer in counted]
+    # No plan has more VMs of an offer than there are tasks: limits above that bind nothing, and only enlarge models.
     vms = np.array([min(offer.limit, instance.n_tasks) for offer in counted], dtype=np.int64)
     limits = ((group.weights[indices].astype(float), float(group.most)) for group in instance.group_limits)
     return [(weights, most) for weights, most in limits if weights @ vms > most]
@@ -95,6 +96,7 @@ def binding_limits(instance: Instance, offers: Iterable[RentalOffer]) -> list[tu
 
 def one_limit_each(limits: Sequence[tuple[FloatArray, float]]) -> list[tuple[FloatArray, float]]:
     """Return limits in which each offer counts in one only, a relaxation: in that which leaves fewest VMs of it."""
+    # Weights are whole numbers: the 1 only keeps those that do not count from dividing by 0.
     alone = np.array([np.where(weights > 0, most / np.maximum(weights, 1), np.inf) for weights, most in limits])
     return [(np.where(alone.argmin(axis=0) == k, weights, 0), most) for k, (weights, most) in enumerate(limits)]
 
@@ -129,6 +131,7 @@ def most_worth(values: FloatArray, vms: FloatArray, limits: Sequence[tuple[Float
     result = vms.copy()
     for weights, most in limits:
         mine = np.flatnonzero(weights)
+        # The most worth for its weight first: taken in parts, that is optimal (Dantzig, 1957).
         mine = mine[np.argsort(-values[mine] / weights[mine], kind="stable")]
         need = (vms * weights)[mine]
         result[mine] = np.clip(most - (need.cumsum() - need), 0, need) / weights[mine]

@@ -334,6 +334,7 @@ class Instance(WholeDocument):
             return False
         if len({vm_type.name for vm_type in self.vm_types}) < len(self.vm_types) or self.n_tasks > MAX_TASKS:
             return False
+        # The ids of copies have a "#": only an entry that has one can be called like a copy of another.
         if len(set(self.group_ids)) < len(self.tasks) or (self.group_size.max() > 1 and "#" in "".join(self.group_ids)):
             return False
         n_given = np.fromiter((len(task.runtime_s or ()) for task in self.task_rows), np.int64, len(self.tasks))
@@ -398,6 +399,7 @@ class Instance(WholeDocument):
     def release_s(self) -> IntArray:
         """Earliest start of a task of each group, shape (n_groups,)."""
         if not self.has_dates:
+            # A view of one number: a bag of a million tasks without dates needs no memory for them.
             return np.broadcast_to(np.int64(0), len(self.tasks))
         return read_only(np.array([task.ready_s or 0 for task in self.task_rows], dtype=np.int64))
 
@@ -525,6 +527,7 @@ class Instance(WholeDocument):
                 offer = vm_type.offers.get(market)
                 if offer is None:
                     continue
+                # Below 0 where a limit was lowered since machines were rented: they may stay, and none may be added.
                 limit = max(offer.limit - existing[vm_type.name, market], 0)
                 weights = ((quota.weight(vm_type, market), left) for quota, left in quotas)
                 limit = min([limit, *(left // weight for weight, left in weights if weight)])
@@ -639,6 +642,7 @@ class Instance(WholeDocument):
         vcpus = np.array([self.offers[index].vcpus for index in self.machine_offer.tolist()], dtype=np.int64)
         free = np.repeat(self.machine_ready_s[:, None], int(vcpus.max(initial=1)), axis=1)
         free[np.arange(free.shape[1]) >= vcpus[:, None]] = NEVER
+        # A task that is overdue may end at any moment: its core is free now at the earliest, and not before now.
         free[self.running.machine, self.running.core] = np.maximum(self.running_end_s, 0)
         return read_only(free)
 

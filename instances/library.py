@@ -35,6 +35,7 @@ def library_names() -> list[str]:
     return _names(
         family
         for family in families
+        # Python may leave folders of its own there, such as __pycache__.
         if family.name not in (_PLANS, STREAMS, PLATFORMS) and not family.name.startswith("_")
     )
 

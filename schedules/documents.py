@@ -289,6 +289,7 @@ class Lateness(Record):
     @property
     def fewest(self) -> bool:
         """True if it is proved that no plan has fewer tasks late, by weight."""
+        # Both are sums of weights, added up in other orders.
         return self.weight_bound >= self.weight * (1 - 1e-9)
 
 

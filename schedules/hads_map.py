@@ -114,6 +114,7 @@ class _MapReader:
         self.vm_offer.append(offer.index)
         for core_name, queue in vm.map.items():
             number = core_name.removeprefix("vcpu_")
+            # What is no such number, or longer than one of any VM, is taken for the first core that is not there.
             core = int(number) if number.isascii() and number.isdigit() and len(number) < 6 else offer.vcpus
             if core >= offer.vcpus:
                 self.issues.append(Issue(f"{where}.map", f"{vm.type} has vcpu_0 to vcpu_{offer.vcpus - 1}", core_name))

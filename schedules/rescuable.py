@@ -60,6 +60,7 @@ class RescuableInstance(Instance):
         if not spot.any():
             return made
         latest_s = int(made.latest_end_s[:, spot].max())
+        # A D_spot after the latest end of any task would promise heuristics time that no plan can use.
         return made.replace(d_spot_s=max(latest_s, 0)) if latest_s < made.time_limit_s("spot") else made
 
     def counting_on(self, rescue_share: float) -> RescuableInstance:
@@ -247,6 +248,7 @@ def redone_after_s(
     done, interval_s, runtime_s : arrays
         Checkpoints written, the work between two of them, and the run time where they were written.
     """
+    # Where none is taken, the interval is infinite, and 0 times that would be no number.
     saved = np.where(done > 0, done * np.where(done > 0, interval_s, 0.0), 0.0) / runtime_s
     after = np.full(len(runtime_s), NEVER)
     for takeover_s, least_s in on_demand.items():
@@ -267,6 +269,7 @@ def _made_of(kind: type[Kind], instance: Instance, **fields: Any) -> Kind:
     names = (instance.model_fields_set | {"format"}) & kind.model_fields.keys()
     made = cast("Kind", kind.model_construct(**{name: getattr(instance, name) for name in names}, **fields))
     computed = instance.__dict__.keys() - type(instance).model_fields.keys() - _OF_LATEST
+    # Tables of durations of a large bag take seconds, and are the same for both kinds.
     made.__dict__.update({name: instance.__dict__[name] for name in computed})
     return made
 

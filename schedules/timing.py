@@ -88,6 +88,7 @@ class VmRents(NamedTuple):
 def vm_rents(instance: Instance, vm_offer: IntArray, vm_machine: IntArray) -> VmRents:
     """Return the bills of VMs from their offers, and the machines that they are, or -1."""
     rents = instance.rents
+    # Indexed by arrays, these are copies: what is written for machines below changes nothing of the instance.
     opening_usd, paid_s = rents.opening_usd[vm_offer], rents.paid_s[vm_offer]
     ready_s = instance.ready_s[vm_offer]
     paid_until_s, exists = ready_s + paid_s, vm_machine >= 0

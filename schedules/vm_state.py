@@ -90,6 +90,7 @@ def session_so_far_usd(vm: VmState, until_s: float) -> float:
     if vm.price_usd_per_hour is None or vm.billing is None or until_s < vm.ready_s:
         return 0.0
     rules = {name: value for name, value in vm.billing if value is not None}
+    # A bill knows the boot as what leads a session, and the minimum as its least.
     rules["lead_s"], rules["least_s"] = rules.pop("boot_s", 0), rules.pop("minimum_s", 0)
     return elapsed_usd(Bill(vm.price_usd_per_hour / SECONDS_PER_HOUR, **rules), until_s - vm.ready_s)
 

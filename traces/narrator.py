@@ -36,11 +36,13 @@ class Narrator(ABC):
         for time_s, events in self.moments():
             self.pass_deadlines(time_s)
             self.moment(time_s, events)
+        # A run may go on beyond its last event, and a deadline pass meanwhile.
         self.pass_deadlines(self.trace.end["t"])
         return self.lines + self.outcome()
 
     def moments(self) -> Iterator[tuple[int, list[Event]]]:
         """Yield the events of each second in which something happens."""
+        # Events of a trace go by time, so that those of a second are neighbours.
         for time_s, events in groupby(self.trace.events, key=lambda event: event["t"]):
             yield time_s, list(events)
 

@@ -180,6 +180,7 @@ class History:
     def cost_usd(self, vm: str, start_s: int, end_s: int) -> float:
         """Cost of a VM for a span of time at the prices of its moments, without minimum and blocks."""
         life = self.vms[vm]
+        # A price that began before the span counts from its start on, and one that was over by then for no time.
         changes = [(max(at, start_s), usd / SECONDS_PER_HOUR) for at, usd in self.prices[life.vm_type, life.market]]
         ends = [*(at for at, _ in changes[1:]), end_s]
         return sum(max(min(end, end_s) - at, 0) * usd for (at, usd), end in zip(changes, ends, strict=True))
@@ -292,6 +293,7 @@ class _Reader:
         kind, time_s = event["event"], event["t"]
         if kind == "launch":
             self.vms[event["vm"]] = VmLife(event["vm"], event["type"], event["market"], time_s)
+            # A VM of no offer has no price, and the cost of its idle time could not be told.
             if not any((o.vm_type.name, o.market) == (event["type"], event["market"]) for o in self.instance.offers):
                 raise KeyError(f"{event['type']} {event['market']}")
         elif kind == "start":
@@ -329,6 +331,7 @@ class _Reader:
                 raise KeyError(life.name)
             if kind == "restart":
                 life.down.restart_s = time_s
+                # A VM that was stopped boots with nothing in its memory: what ran there ended when it went down.
                 for task in [task for task, index in self.running.items() if self.runs[index].vm == life.name]:
                     self._stop(task, life.down.start_s)
             else:

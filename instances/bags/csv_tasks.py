@@ -545,6 +545,7 @@ class _Reader(TableRows):
         if not self._is_chosen(cells):
             return self._leave_out("that --only does not choose")
         stages = self._stage(cells) if self._stage is not None else ()
+        # Whether a row of another stage came to nothing is not looked at: it would be counted twice.
         if is_other := self._form.stage not in (None, *stages):
             self._leave_out(f"of other stages than {self._form.stage}")
         else:
@@ -649,6 +650,7 @@ class _Reader(TableRows):
             seconds = self._value(column, cells)
             if seconds:
                 break
+        # A cell at fault has no value either, and must not pass for a task without a run time.
         if not self._by_type and not seconds and len(self.issues) == before:
             self._leave_out("without a run time" if seconds is None else "with a run time of 0")
             return None
@@ -694,6 +696,7 @@ class _Reader(TableRows):
         for column in columns:
             value: float | None = self._value(column, cells)
             if value is not None:
+                # Slurm ends a request with "c" where it is one for each core.
                 by_core = self._known.steps and cells[column.index].endswith("c")
                 if self._form.multi_core == "keep":
                     return value * cores if by_core else value

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ...core.errors import InputError, Issue, input_error
 from ...core.quantities import moment, whole
+from ...core.record_lists import grouped_by
 from ...core.wording import first_names
 from .day_draws import horizon_s, spot_types, uniform_numbers
 from .spot_price_history import LINUX, SpotPrice, plain_product
@@ -90,6 +91,7 @@ class PriceScenario:
             if name not in self.prices:
                 continue
             times, usd = self.prices[name]
+            # At the start of a day, the last price holds that began by then.
             first = max(int(np.searchsorted(times, start_s, side="right")) - 1, 0)
             until = max(int(np.searchsorted(times, start_s + end_s)), first + 1)
             last = instance.vm_types[index].offers["spot"].price_usd_per_hour
@@ -151,14 +153,11 @@ def price_scenario(
             rule = f"must be a time from {begin.isoformat()} to {end.isoformat()}, within the history"
             raise InputError(source, [Issue("", rule, "since", since)])
         start_s = round((start - begin).total_seconds())
-    by_type: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for entry in chosen:
-        name = f"{entry.name}@{entry.zone}" if pools else entry.name
-        by_type[name].append(((entry.time - begin).total_seconds(), entry.price))
     columns = {}
-    for name, pairs in by_type.items():
-        pairs.sort(key=lambda pair: pair[0])
-        times, usd = whole(np.array([time_s for time_s, _ in pairs])), np.array([price for _, price in pairs])
+    for name, entries in grouped_by(chosen, lambda one: f"{one.name}@{one.zone}" if pools else one.name).items():
+        entries.sort(key=attrgetter("time"))
+        times = whole(np.array([(entry.time - begin).total_seconds() for entry in entries]))
+        usd = np.array([entry.price for entry in entries])
         # Of several prices in one whole second, the last one holds.
         last_of_second = np.append(times[1:] != times[:-1], True)
         columns[name] = times[last_of_second], usd[last_of_second]

@@ -15,6 +15,7 @@ _SIDES = {
     "".join(letter for word, letter in _LETTERS_OF.items() if word in side): side
     for side in ("north", "south", "east", "west", "central", "northeast", "northwest", "southeast", "southwest")
 }
+# In reverse order, as of several alternatives the first that fits is taken: "se" before "s".
 _ZONE_ID = re.compile(rf"([a-z]{{2}})(g?)({'|'.join(sorted(_SIDES, reverse=True))})([0-9]+)-az[0-9]+")
 
 

@@ -22,6 +22,7 @@ HOURS_A_MONTH = 730.0
 
 def rate_per_hour(probability: float, hours: float = 1.0) -> float:
     """Rate for each hour of what happens within some hours with a probability."""
+    # In a Poisson process nothing happens within a time with the probability exp(-rate * time).
     return -math.log1p(-probability) / hours
 
 

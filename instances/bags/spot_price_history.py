@@ -142,6 +142,7 @@ def _roles(table: TextTable) -> tuple[dict[str, int], bool]:
             "price, time)",
         )
     zone_id = roles.pop("zone_id", None)
+    # Of a zone with a name and an id, the name counts: catalogues have names.
     return roles if zone_id is None else {"zone": zone_id, **roles}, named
 
 
@@ -195,6 +196,7 @@ def _prices(
         try:
             price = number_in(row["price"], _PRICE)
         except ValueError as error:
+            # An empty cell is a fault already.
             if row["price"]:
                 wrong.append(Issue(where, f"must be a price; it {error}", headings["price"], row["price"]))
         if wrong or time is None:

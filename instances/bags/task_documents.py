@@ -152,6 +152,7 @@ def table_of_records(records: Sequence[Mapping[str, Any]], source: str, issues: 
     return MadeTable(source, [*given], rows, issues=[*issues])
 
 
+# WfCommons numbers the tasks of a stage, "blastall_00000042" or "blastall_ID000042": the rest is its name.
 _NUMBERED = re.compile(r"_(?:ID)?[0-9]+$", re.IGNORECASE)
 
 

@@ -102,6 +102,7 @@ def draw_malleable_jobs(
     issues = list(_range_issues(kind, numbers, *budget_per_processor_minute))
     if issues:
         raise InputError("job set", issues)
+    # The kind belongs to the seed, or sets of two kinds would be made of the same numbers.
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(kind.encode())))
     sizes = _sizes(number, kind, rng)
     gaps_s = rng.exponential(mean_gap_s, number)

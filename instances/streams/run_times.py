@@ -294,6 +294,7 @@ def sampled_seconds(run_times: RunTimes, levels: Sequence[FloatArray]) -> list[i
         seconds_of_all = run_times.quantiles_s(np.concatenate(levels))
     ticks_per_s = run_times.ticks_per_s
     ticks = np.floor(np.minimum(seconds_of_all, LONGEST_RUN_S) * ticks_per_s + 0.5).astype(np.int64)
+    # What rounds to 0 takes the shortest run time that a document may state.
     ticks = np.maximum(ticks, 1)
     whole = not (ticks % ticks_per_s).any()
     seconds: list[int] | list[float] = (ticks // ticks_per_s if whole else ticks / ticks_per_s).tolist()

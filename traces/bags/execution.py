@@ -323,6 +323,7 @@ class Execution:
         bag = self.instance
         if bag is None:
             return ()
+        # Backwards, so that of several runs that were done the first one counts.
         done_s = {run.task: run.end_s or 0.0 for run in reversed(self.runs) if run.done}
         due_s = zip(bag.task_ids, bag.due_s[bag.task_group].tolist(), strict=True)
         return tuple(name for name, time_s in due_s if done_s.get(name, 0.0) > time_s)
@@ -451,6 +452,7 @@ def _of_vm(
     for place, stretch in enumerate(stretches):
         yield record | {"t": stretch.start_s, "event": "ready", "vm": stretch.vm}
         until_s = stretches[place + 1].start_s if place + 1 < len(stretches) else math.inf
+        # Runs are in the order of their starts: those of this stretch stand in front.
         here = [run for run in runs if run.start_s < until_s]
         runs = runs[len(here) :]
         yield from heapq.merge(*map(_of_core, grouped_by(here, attrgetter("core")).values()), key=turn)

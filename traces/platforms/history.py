@@ -200,6 +200,7 @@ class _Reader:
 
     def _launch(self, name: str, resource: int, time_s: int) -> None:
         here, free = self.resources[resource], self.free_rows[resource]
+        # The lowest row that is free: a picture is as high as there are machines at once.
         row = min(free) if free else len({machine.row for machine in here.machines})
         if free:
             free.remove(row)
@@ -229,6 +230,7 @@ class _Reader:
             span.late = time_s > self.jobs[span.job].deadline_s
             if self.resources[span.resource].cloud:
                 span.profile[-1] = (time_s, 0.0)
+            # The trace has the end of a whole minute, of the last of which a job may take a part.
             elif not time_s - SLOT_S < span.end_s <= time_s:
                 raise KeyError(name)
 
@@ -247,7 +249,9 @@ class _Queue:
         A job is drawn from its first to its last processor-minute as if each minute went to its jobs one after the
         other, so that bars do not overlap, and have areas in proportion to sizes.
         """
+        # What nobody took before its first minute is lost: a cluster gives away no minute that is over.
         first = max(self._taken, self._capacity.by(start_s // SLOT_S))
+        # In a minute without a free processor nothing starts: then the trace contradicts the platform.
         if self._capacity.slot_of(first) * SLOT_S != start_s:
             return None
         self._taken = first + size

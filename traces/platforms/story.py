@@ -87,6 +87,7 @@ class PlatformNarrator(Narrator):
                 self._describe_cloud_start(time_s, event)
             else:
                 starts.setdefault(event["resource"], []).append(event["job"])
+            # Machines given back one after the other are one line, which stands before what follows in the same second.
             if gone and (kind != "terminate" or event is events[-1]):
                 self._describe_gone(time_s, gone)
                 gone = []
@@ -119,6 +120,7 @@ class PlatformNarrator(Narrator):
     def _describe_cloud_start(self, time_s: int, event: Event) -> None:
         machines = event["vms"]
         new = sum(name in self.launched for name in machines)
+        # A machine is new for the first job that it runs only.
         self.launched.difference_update(machines)
         self.used_by[event["job"]] = machines
         for name in machines:
@@ -177,6 +179,7 @@ def _promise(event: Event, job: MalleableJob) -> str:
         return text
     missed = [f"{late_s:,} s late"] * (late_s > 0)
     over = _amount(max(event["cost"] - job.budget, 0))
+    # By what is shown: an excess that rounds to nothing would be no reason to a reader.
     if over != "0":
         missed.append(f"{over} over its budget")
     return f"{text}, {' and '.join(missed) or 'not good'}"

@@ -39,6 +39,7 @@ class StreamNarrator(TaskNarrator):
         super().__init__(trace)
         history = self.history
         self.jobs: dict[str, _Job] = {}
+        # The instance has the tasks job by job, in the order in which the run has the jobs.
         names = list(history.instance.task_index)
         place = 0
         for job in trace.run["jobs"]:
@@ -76,6 +77,7 @@ class StreamNarrator(TaskNarrator):
             job = self._job(event)
             what = f"{counted(len(job.tasks), 'task')} of {shortened(job.application, 40)}"
             self.say(time_s, f"{job.id} arrives: {what}, due by {job.deadline_s:,} s")
+        # Policies may ask for a call each second: one that changes nothing is not worth a line.
         if "wake" in kinds and kinds.keys() & {"launch", "assign", "return", "suspend", "terminate"}:
             self.say(time_s, "the policy is woken, as it had asked")
         if launches := kinds.get("launch", []):
