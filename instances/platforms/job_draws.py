@@ -109,9 +109,8 @@ def draw_malleable_jobs(
     priorities = rng.integers(*_PRIORITIES, number, endpoint=True)
     budgets = np.round(sizes * rng.uniform(*budget_per_processor_minute, number), 2)
     shortest_s = SLOT_S * -(-sizes // max_processors)
-    longest_s = SLOT_S * sizes
     # A level in [0, 1) for each, so that nothing else depends on the number of processors.
-    allowed_s = shortest_s + np.floor(rng.random(number) * (longest_s - shortest_s + 1)).astype(np.int64)
+    allowed_s = shortest_s + np.floor(rng.random(number) * (SLOT_S * sizes - shortest_s + 1)).astype(np.int64)
     arrivals_s = np.rint(np.cumsum(gaps_s)).astype(np.int64)
     if arrivals_s[-1] + allowed_s.max() > MAX_SECONDS:
         rule = f"is too long for {number} jobs: times would be beyond {MAX_SECONDS} s"
