@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotbag.core.errors import InputError, SpotbagError
+from spotbag.executors.logs import read_logs
 from spotbag.executors.shell import export_plan, folder_names, quoted
 from spotbag.traces.bags.execution import PlannedTask
-from spotbag.traces.bags.execution_log import read_logs
 from tests.helpers.exported_plans import core_of, document_of, drive, environment, events_of, exported, log_of
 from tests.helpers.soaks import soak_of
 from tests.helpers.tiny_days import bag, plan, vm_type

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from spotbag.core.errors import InputError
+from spotbag.executors.logs import parse_log, read_logs
 from spotbag.traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun
-from spotbag.traces.bags.execution_log import parse_log, read_logs
 
 PLANNED = (
     PlannedTask("a", "x", 0, 10, 12),
