@@ -90,16 +90,10 @@ class AvailabilityScenario:
     def _columns(self) -> list[IntArray]:
         return list(self.data.values()) if isinstance(self.data, Mapping) else [self.data]
 
-    def available(self, type_name: str | None = None) -> BoolArray:
-        """Entries at which VMs were available, in a trace without numbers of VMs, shape (n_entries,).
-
-        Parameters
-        ----------
-        type_name : str, optional
-            Of a trace that has each type for itself.
-        """
-        column = self.data[type_name or ""] if isinstance(self.data, Mapping) else self.data
-        found: BoolArray = (column > 0) == (self.one_means == "available")
+    def available(self) -> BoolArray:
+        """Entries at which VMs were available, in a trace of all types together without numbers, shape (n_entries,)."""
+        assert not isinstance(self.data, Mapping)
+        found: BoolArray = (self.data > 0) == (self.one_means == "available")
         return found
 
     def day(self, instance: Instance, seed: int, day: int) -> Timeline:

@@ -65,6 +65,12 @@ def uniform_numbers(seed: int, day: int, streams: Sequence[int], n: int) -> Floa
     return numbers
 
 
+def exponential_numbers(seed: int, day: int, streams: Sequence[int], n: int) -> FloatArray:
+    """Exponential numbers of mean 1 of random streams, shape (n_streams, n); more of them begin with the same."""
+    # One uniform number makes one: numpy's own method takes now one and now more, and has changed before.
+    return -np.log1p(-uniform_numbers(seed, day, streams, n))
+
+
 def sampled_timeline(name: str, type_names: Sequence[str], moments_s: IntArray, meanings: IntArray) -> Timeline:
     """Make a timeline of events of several types.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...core.errors import InputError, Issue
 from ...core.quantities import whole
-from .day_draws import horizon_s, sampled_timeline, spot_types, uniform_numbers
+from .day_draws import exponential_numbers, horizon_s, sampled_timeline, spot_types
 from .timeline import Timeline
 
 if TYPE_CHECKING:
@@ -90,12 +91,8 @@ class PoissonScenario:
         types = spot_types(instance)
         name = f"{self.name}, seed {seed}, day {day}"
         start_s, end_s = instance.boot_overhead_s, horizon_s(instance)
+        exponential = partial(exponential_numbers, seed, day, [index for index, _ in types])
         hibernate_rate, resume_rate = self.rate_scale * self.k_h, self.rate_scale * self.k_r
-
-        def exponential(n: int) -> FloatArray:
-            """Exponential numbers of mean 1, shape (n_types, n); more of them begin with the same."""
-            # One uniform number makes one: numpy's own method takes now one and now more, and has changed before.
-            return -np.log1p(-uniform_numbers(seed, day, [index for index, _ in types], n))
 
         if not types or hibernate_rate == 0 or start_s >= end_s:
             return Timeline((), name)

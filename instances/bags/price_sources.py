@@ -481,7 +481,6 @@ def updated(
     news: Iterable[NewRows],
     *,
     types: Sequence[str] = (),
-    name: str = "prices",
     region: str | None = None,
 ) -> tuple[Catalogue, list[str]]:
     """Put new rows into a catalogue.
@@ -494,8 +493,6 @@ def updated(
         Later ones count where they say the same.
     types : sequence of str
         Names or patterns of types that are wanted from the news; all if empty.
-    name : str
-        Of a catalogue without base.
     region : str, optional
         Where types are rented that are wanted by name, and of which no source says the region.
 
@@ -523,7 +520,7 @@ def updated(
     made = tuple(CataloguedType(**row) for row in rows)
     if base is not None:
         return base.replace(vm_types=made), warnings
-    return Catalogue(name=name, provider=next(iter(providers), "aws"), vm_types=made), warnings
+    return Catalogue(name="prices", provider=next(iter(providers), "aws"), vm_types=made), warnings
 
 
 def _rows_with(

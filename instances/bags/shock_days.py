@@ -17,7 +17,7 @@ from ...core.errors import InputError, Issue, input_error
 from ...core.quantities import SECONDS_PER_HOUR, Name, whole
 from ...core.records import FROZEN, Record, TheirRecord, validate_record
 from ..entries import CloudName, VmType, matches
-from .day_draws import horizon_s, refuse_endless_day, spot_types, uniform_numbers
+from .day_draws import exponential_numbers, horizon_s, refuse_endless_day, spot_types, uniform_numbers
 from .poisson_days import alternating, whole_moments
 from .providers import region_of_zone
 from .scripted_days import HOURS_A_MONTH, rate_per_hour
@@ -253,7 +253,7 @@ class _Draw:
 
     def _exponential(self, stream: int, n: int) -> FloatArray:
         """Exponential numbers of mean 1, shape (1, n); more of them begin with the same."""
-        return -np.log1p(-uniform_numbers(self.seed, self.day, [stream], n))
+        return exponential_numbers(self.seed, self.day, [stream], n)
 
 
 def _union(intervals: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:

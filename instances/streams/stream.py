@@ -217,11 +217,7 @@ class Stream(WholeDocument):
         InputError
             If there is none of that name; close names are suggested.
         """
-        if name not in self._applications:
-            raise input_error(
-                self.name, f"has no application {show_value(name)} ({near_names(name, self._applications)})"
-            )
-        return self._applications[name]
+        return self._applications[self._known("application", name, self._applications)]
 
     def job(self, job_id: str) -> Job:
         """Return a job by its id.
@@ -231,9 +227,7 @@ class Stream(WholeDocument):
         InputError
             If there is none of that id; close ids are suggested.
         """
-        if job_id not in self._jobs:
-            raise input_error(self.name, f"has no job {show_value(job_id)} ({near_names(job_id, self._jobs)})")
-        return self._jobs[job_id]
+        return self._jobs[self._known("job", job_id, self._jobs)]
 
     def average_s(self, application: str, vm_type: str) -> Fraction | None:
         """Return the exact mean of an application's run times on a VM type; None if it cannot run there.
@@ -245,12 +239,14 @@ class Stream(WholeDocument):
         InputError
             If there is no such application or VM type; close names are suggested.
         """
-        averages = self._averages_s.get(self.application(application).name, {})
-        if vm_type not in self.type_names:
-            raise input_error(
-                self.name, f"has no VM type {show_value(vm_type)} ({near_names(vm_type, self.type_names)})"
-            )
-        return averages.get(vm_type)
+        averages = self._averages_s[self.application(application).name]
+        return averages.get(self._known("VM type", vm_type, self.type_names))
+
+    def _known(self, what: str, name: str, known: Collection[str]) -> str:
+        """Return a name of something that the stream has; refuse any other."""
+        if name not in known:
+            raise input_error(self.name, f"has no {what} {show_value(name)} ({near_names(name, known)})")
+        return name
 
     @cached_property
     def _applications(self) -> dict[str, Application]:
