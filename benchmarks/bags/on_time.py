@@ -9,7 +9,9 @@ Days on which VMs are interrupted one by one are those of a cloud that terminate
 of VMs that it takes within it, too: else a policy that knows them could do all work on them, and the bound would be
 almost nothing. ``--free-first-hour`` leaves that hour free.
 
-``--ablation`` prints the mean regret of `on-time` with each of its ingredients left out, by scenario.
+``--ablation`` prints the mean regret of `on-time` with each of its ingredients left out, by scenario. ``--hindsight``
+prints how much of a regret may be the bound's: what is found for who knows the day is above the bound as well; plans
+are those of the first method.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
-from spotbag.core.statistics import Estimate
+from spotbag.core.statistics import Estimate, estimate
 from spotbag.core.workers import each
 from spotbag.instances.bags.scenarios import find_scenario
 from spotbag.instances.clouds import find_cloud
@@ -35,6 +37,7 @@ _PUBLISHED = ("hads", "burst-hads")
 _POLICIES = (*_PUBLISHED, "rescue", "on-time")
 _VARIANTS = ("on-time", *(f"on-time+{rule}" for rule in OnTime.rules))
 BAGS = tuple(f"{paper}/{job}" for paper in ("hads", "burst-hads") for job in ("J60", "J80", "J100", "ED200"))
+_KNOWN_BAGS = ("hads/J60", "hads/J100", "burst-hads/ED200")
 _FEW_BAGS = ("hads/J60", "burst-hads/J80", "hads/ED200")
 METHODS = ("auto", "greedy", "ils")
 BOTH_PAPERS = tuple(f"hads/sc{number}" for number in range(1, 6))
@@ -130,6 +133,31 @@ def _print_ablation(given: Namespace) -> None:
     print_table("mean regret over the clairvoyant bound", headings, rows, words=1)
 
 
+def _known(case: tuple[str, str, str, Namespace]) -> Sequence[str]:
+    """Replay the days of a plan in a scenario, and plan each day for who knows it."""
+    bag, method, where, given = case
+    policies = (*_PUBLISHED, "on-time")
+    days = replay_days(
+        planned(bag, method), policies, find_scenario(where), given.runs, seed=given.seed, hindsight=True
+    )
+    pairs = [
+        (bound, found)
+        for bound, found in zip(days.bounds_usd, days.hindsight_usd, strict=True)
+        if bound is not None and found is not None
+    ]
+    mean = sum(bound for bound, _ in pairs) / len(pairs)
+    known = estimate([found - bound for bound, found in pairs]).scaled(100 / mean)
+    return bag, where, f"{mean:.4f}", *map(shown, [*regrets(days), known])
+
+
+def _print_hindsight(given: Namespace) -> None:
+    """Print regrets beside that of plans for who knows the day."""
+    cases = list(product(given.bags or _KNOWN_BAGS, given.methods[:1], given.scenarios, [given]))
+    policies = (f"{policy} %" for policy in (*_PUBLISHED, "on-time", "hindsight"))
+    rows = each(_known, cases, given.workers)
+    print_table("regret over the clairvoyant bound", ("bag", "days", "mean bound $", *policies), rows, words=2)
+
+
 def main() -> None:
     """Print the tables."""
     given = asked(
@@ -143,8 +171,10 @@ def main() -> None:
         summary=False,
         free_first_hour=False,
         ablation=False,
+        hindsight=False,
     )
-    (_print_ablation if given.ablation else _print_comparison)(given)
+    chosen = _print_ablation if given.ablation else _print_hindsight if given.hindsight else _print_comparison
+    chosen(given)
 
 
 if __name__ == "__main__":
