@@ -195,7 +195,7 @@ def _report(name: PaperName, context: typer.Context, options: _Paper, output: _O
 
     from .command_report import print_result, print_screen
     from .paper_pictures import prepare_pictures, write_pictures
-    from .paper_result import RESULT_ENDINGS, format_result
+    from .paper_tables import RESULT_ENDINGS, format_result
     from .papers import paper_of, replayed_paper
 
     given = {key: value for key, value in vars(options).items() if value != []}

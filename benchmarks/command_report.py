@@ -12,7 +12,7 @@ from spotbag.core.wording import printable, shortened
 
 if TYPE_CHECKING:
     from .paper import Paper
-    from .paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
+    from .paper_tables import ComparisonRow, PlanUsed, PublishedComparisonResult
 
 
 _UNBROKEN = "\N{NO-BREAK SPACE}"

@@ -159,8 +159,7 @@ def _tables(block: re.Match[str], measured: Sequence[str]) -> str:
 
 def index(root: Path) -> Mapping[str, str]:
     """Text of the page that leads to those on the papers, by its path in a checkout."""
-    from .page import FOLDER, index_text
-    from .pages import PAGES
+    from .page import FOLDER, PAGES, index_text
 
     return {f"docs/{FOLDER}/index.md": index_text(root / "docs", PAGES.values())}
 
@@ -238,8 +237,7 @@ def _write_or_compare(root: Path, check: bool, papers: Sequence[str] | None, mea
 
 def _papers(docs: Path, check: bool, names: Sequence[str]) -> int:
     """Write pages on papers, those named or all, or name those that are stale; return how many are."""
-    from .page import is_stale, write_page
-    from .pages import PAGES
+    from .page import PAGES, is_stale, write_page
 
     unknown = [name for name in names if name not in PAGES]
     if unknown:

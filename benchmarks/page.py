@@ -21,8 +21,8 @@ from spotbag.core.text_tables import Column, Table
 from .claims import ABOUT, UNCOUNTED, WORDS, Claim, Verdict, verdict_in_words, verdicts_in_words
 from .paper import Paper, PaperOptions, Results, Setting, by_environment, column, compare
 from .paper_pictures import prepare_pictures, write_pictures
-from .paper_result import PublishedComparisonResult
-from .paper_tables import claims_table, docs_table, findings_table, markdown_table
+from .paper_tables import PublishedComparisonResult, claims_table, docs_table, findings_table, markdown_table
+from .papers import PLACES, paper_named
 
 _WIDTH = 120
 FOLDER = "papers"
@@ -59,6 +59,11 @@ class Page:
             "page.md.j2": f"{FOLDER}/{self.name}.md",
             "appendix.md.j2": f"{FOLDER}/{self.name}-appendix.md",
         }
+
+
+# Results do not depend on how many processes there are; two are what every machine of ours has.
+PAGES: Mapping[str, Page] = {name: Page(paper := paper_named(name), paper.options(workers=2)) for name in PLACES}
+"""The pages of the docs by name, which ``python -m spotbag_papers.generated --papers`` writes."""
 
 
 def page_texts(page: Page, results: Results) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from spotbag.core.limits import LimitReached, Stop, stop_point
@@ -15,8 +16,7 @@ from spotbag.replay.engines import replay_batches
 from .claims import Claim, show
 from .data_files import read_toml
 from .paper_pictures import Picture
-from .paper_result import ComparisonRow, PlanUsed, PublishedComparisonResult
-from .paper_tables import PaperTables
+from .paper_tables import ComparisonRow, PaperTables, PlanUsed, PublishedComparisonResult
 
 OnRuns: TypeAlias = Callable[[int, str], None]
 """Called with how many runs have just been done, and of what."""
@@ -138,10 +138,18 @@ def column(
     return text
 
 
-def read_columns(package: str, **numbers: Number) -> Mapping[str, Number]:
-    """Read the columns of the table of sensitivity: means, as of `column`, or numbers that code has by a name."""
-    given = read_toml(package, "settings.toml")["columns"]
-    return {heading: numbers[of] if isinstance(of, str) else column(**of) for heading, of in given.items()}
+def read_columns(package: str, **numbers: Callable[..., str]) -> Mapping[str, Number]:
+    """Read the columns of the table of sensitivity: means, as of `column`, or numbers that code has by a name.
+
+    What stands beside the name of a number is handed to its function.
+    """
+
+    def number(of: Any) -> Number:
+        if isinstance(of, str):
+            return numbers[of]
+        return partial(numbers[of.pop("number")], **of) if "number" in of else column(**of)
+
+    return {heading: number(of) for heading, of in read_toml(package, "settings.toml")["columns"].items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from spotbag.charts.matplotlib_renderer import new_figure as empty_figure
 from spotbag.core.errors import SpotbagError
 from spotbag.core.text_files import write_bytes
 
-from .paper_result import ComparisonRow
+from .paper_tables import ComparisonRow
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spotbag.experiments.bags.specification import PaperName, Specification
 
     from .paper import Paper, PaperOptions
-    from .paper_result import PublishedComparisonResult
+    from .paper_tables import PublishedComparisonResult
 
 PLACES: Mapping[PaperName, str] = {
     "hads": "bags.hads",

@@ -1,10 +1,11 @@
-"""Statistics of independent observations with intervals: means, deviations, ratios, paired differences."""
+"""Statistics of independent observations with intervals: means, deviations, ratios, paired differences; of samples."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from spotbag.core.statistics import Estimate, estimate
 
@@ -40,6 +41,17 @@ class Statistic:
     def __sub__(self, other: Statistic) -> Statistic:
         pairs = zip(self.influence, other.influence, strict=True)
         return Statistic(self.value - other.value, tuple(mine - its for mine, its in pairs))
+
+
+def less(one: Statistic | None, other: Statistic | None) -> Statistic | None:
+    """Return a value less another; None if one is missing."""
+    return None if one is None or other is None else one - other
+
+
+def percent_more(one: Statistic | None, other: Statistic | None) -> Statistic | None:
+    """Percentage by which a value is above another; None if one is missing, or the other is 0."""
+    ratio = None if one is None or other is None else quotient(one, other, 100.0)
+    return ratio and Statistic(ratio.value - 100, ratio.influence)
 
 
 def mean_of(values: Sequence[float]) -> Statistic:
@@ -95,3 +107,80 @@ def quotient(one: Statistic, other: Statistic, factor: float = 1.0) -> Statistic
     ratio = one.value / other.value
     pairs = zip(one.influence, other.influence, strict=True)
     return Statistic(factor * ratio, tuple(factor * (mine - ratio * its) / other.value for mine, its in pairs))
+
+
+Run = TypeVar("Run")
+
+
+@dataclass(frozen=True)
+class Quantity(Generic[Run]):
+    """A number of a run, stated once for tables and for sentences.
+
+    Attributes
+    ----------
+    name : str
+        In rows, and among the printed numbers; with its unit.
+    words : str
+        In sentences.
+    digits : int
+        Decimals.
+    unit : str
+        Behind the number.
+    of : callable
+        The number of a run.
+    """
+
+    name: str
+    words: str
+    digits: int
+    unit: str
+    of: Callable[[Run], float]
+
+    def __call__(self, run: Run) -> float:
+        """Number of a run."""
+        return self.of(run)
+
+    def text(self, *samples: Sample[Run], between: str = " to ") -> str:
+        """Means of samples in words, without the unit."""
+        return between.join(f"{sample.value(self):,.{self.digits}f}" for sample in samples)
+
+
+@dataclass(frozen=True)
+class Sample(Generic[Run]):
+    """The runs of one setting; runs of the same number in two samples come from the same random numbers.
+
+    Attributes
+    ----------
+    runs : tuple
+        Outcomes of replays, one for each run.
+    """
+
+    runs: tuple[Run, ...]
+
+    def values(self, metric: Callable[[Run], float]) -> list[float]:
+        """A number of each run."""
+        return [metric(run) for run in self.runs]
+
+    def statistic(self, metric: Callable[[Run], float]) -> Statistic:
+        """Mean of a number over the runs."""
+        return mean_of(self.values(metric))
+
+    def mean(self, metric: Callable[[Run], float]) -> Estimate:
+        """Mean of a number over the runs, with its interval."""
+        return self.statistic(metric).estimate
+
+    def value(self, metric: Callable[[Run], float]) -> float:
+        """Mean of a number over the runs, without an interval."""
+        return self.statistic(metric).value
+
+    def percent(self, is_so: Callable[[Run], bool]) -> Estimate:
+        """Percentage of the runs of which something is so."""
+        return self.mean(lambda run: 100.0 * is_so(run))
+
+    def less(self, other: Sample[Run], metric: Callable[[Run], float]) -> Estimate:
+        """Mean of a number less that of another sample, run by run."""
+        return (self.statistic(metric) - other.statistic(metric)).estimate
+
+    def share_percent(self, part: Callable[[Run], float], whole: Callable[[Run], float]) -> Statistic | None:
+        """Percentage of the sum of one number in the sum of another; None if the latter is 0."""
+        return ratio_of(self.values(part), self.values(whole), 100.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spotbag_papers.pages import PAGES
+from spotbag_papers.page import PAGES
 from tests.helpers.few_draws import FOLDER, OPTIONS, page_of_few_draws
 
 

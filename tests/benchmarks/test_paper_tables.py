@@ -7,12 +7,12 @@ import dataclasses
 import pytest
 
 from spotbag.core.statistics import Estimate
-from spotbag_papers.page import fill, page_texts
-from spotbag_papers.pages import PAGES
-from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag_papers.page import PAGES, fill, page_texts
 from spotbag_papers.paper_tables import (
+    ComparisonRow,
     PaperColumn,
     PaperTable,
+    PublishedComparisonResult,
     StatedNumbers,
     console_table,
     docs_table,

@@ -8,16 +8,14 @@ from typing import Any
 from spotbag.instances.library import library_instance
 from spotbag_papers.bags.burst_hads.claims import BURST_CHEAPER
 from spotbag_papers.bags.hads.runs import BIG_JOB, FAMILY, SCENARIOS, price_difference_percent, spot_offers
-from spotbag_papers.bags.printed import burst_hads_figures, hads_figures
+from spotbag_papers.bags.paper_days import burst_hads_figures, hads_figures
 from spotbag_papers.bags.uniform_progress.runs import FIGURES, GREEDY, OMNISCIENT, UNIFORM
 from spotbag_papers.claims import ABOUT, span
 from spotbag_papers.data_files import Figures, Statements, read_text
 from spotbag_papers.streams.a2ha.claims import NEAR_PERCENT, NEARLY_TWICE
-from spotbag_papers.streams.a2ha.printed import a2ha_figures
-from spotbag_papers.streams.a2ha.settings import SHORT_JOBS
+from spotbag_papers.streams.a2ha.settings import SHORT_JOBS, a2ha_figures
 from spotbag_papers.streams.thai.claims import LESS_THAN_USD, WORST_TIMES
-from spotbag_papers.streams.thai.printed import QUANTITIES, thai_figures
-from spotbag_papers.streams.thai.settings import KNOWN, UNKNOWN
+from spotbag_papers.streams.thai.settings import KNOWN, QUANTITIES, UNKNOWN, thai_figures
 
 
 def demand(package: str, key: str, expected: Mapping[str, object]) -> None:

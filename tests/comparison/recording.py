@@ -157,8 +157,7 @@ def record_pages(entry: Entry) -> Records:
 
 
 def _page(name: str, runs: int) -> list[str]:
-    from spotbag_papers.page import page_texts
-    from spotbag_papers.pages import PAGES
+    from spotbag_papers.page import PAGES, page_texts
     from spotbag_papers.paper import compare
 
     page = PAGES[name]

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spotbag_papers.page import page_texts, results_of
-from spotbag_papers.pages import PAGES
+from spotbag_papers.page import PAGES, page_texts, results_of
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "few_draws"
 

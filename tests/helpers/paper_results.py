@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from spotbag.core.limits import LimitReached
-from spotbag_papers.page import MOST_LINES, page_texts
-from spotbag_papers.pages import PAGES
+from spotbag_papers.page import MOST_LINES, PAGES, page_texts
 from spotbag_papers.paper import Options, Paper, Runs, compare
-from spotbag_papers.paper_result import PublishedComparisonResult
+from spotbag_papers.paper_tables import PublishedComparisonResult
 
 DOCS = Path(__file__).parents[2] / "docs"
 _REPLAYED: dict[str, Any] = {}

@@ -9,8 +9,7 @@ from spotbag.core.statistics import Estimate
 from ...claims import ABOUT, Case, Claim, about, exactly, is_above, numbers, show, span, spread, tally
 from ...data_files import Statements
 from ...statistics import Statistic, average, mean_of, ratio_of
-from ..paper_days import Cell, cost_usd, makespan_s, none_late
-from ..printed import burst_hads_figures
+from ..paper_days import Cell, burst_hads_figures, cost_usd, makespan_s, none_late
 from .runs import SCENARIOS, WORST, BurstHadsDays, Pair
 
 BURST_CHEAPER, HADS_CHEAPER = ("sc2", "sc5"), ("sc1", "sc3", "sc4")

@@ -23,17 +23,16 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.traces.bags.lateness import cause_of_day
 
 from ...paper import OnRuns, replayed
-from ...paper_result import PlanUsed
+from ...paper_tables import PlanUsed
 from ...statistics import Statistic, average, mean_of
 from ..paper_days import (
     BASELINE_POLICY,
     BaselineBilling,
     Cell,
     DayOptions,
-    DSpotRule,
     Environment,
-    EnvironmentName,
     Misses,
+    burst_hads_figures,
     collect_misses,
     cost_usd,
     library_job,
@@ -43,7 +42,6 @@ from ..paper_days import (
     paper_scenario,
     plan_used,
 )
-from ..printed import burst_hads_figures
 
 FAMILY = "burst-hads"
 SCENARIOS = ("sc1", "sc2", "sc3", "sc4", "sc5")
@@ -297,15 +295,10 @@ def burst_hads_days(options: BurstHadsOptions, on_days: OnRuns) -> BurstHadsDays
             pairs[job, scenario] = Pair(burst, hads, mean_of([day.at_full_speed for day in days]))
             for policy, found_causes in zip(causes, zip(*(day.causes for day in days), strict=True), strict=True):
                 causes[policy].update(cause for cause in found_causes if cause is not None)
-    return BurstHadsDays(
-        options.baseline,
-        rivals,
-        pairs,
-        {
-            "burst-hads": collect_misses([pair.burst for pair in pairs.values()], causes["burst-hads"]),
-            "hads": collect_misses([pair.hads for pair in pairs.values()], causes["hads"]),
-        },
-    )
+    misses = {
+        policy: collect_misses([pair.of(policy) for pair in pairs.values()], found) for policy, found in causes.items()
+    }
+    return BurstHadsDays(options.baseline, rivals, pairs, misses)
 
 
 def _rivals(job: str, options: BurstHadsOptions, days: list[_Day]) -> Rivals:
@@ -313,7 +306,7 @@ def _rivals(job: str, options: BurstHadsOptions, days: list[_Day]) -> Rivals:
         return Cell(tuple(day.quiet[name] for day in days), job, "", policy)
 
     plans = _plans(job, options, 0)
-    source = _instance(_inputs(job, options))[1]
+    source = _instance(job, _planning(options))[1]
     return Rivals(
         quiet("burst-hads", "burst-hads"),
         quiet("hads", "hads"),
@@ -360,73 +353,48 @@ def _burst_plan(plan: Schedule) -> BurstPlan:
     return BurstPlan(len(burstable), int(burstable.sum()), plan.makespan_s, int(regular.max(initial=0)))
 
 
-class _Inputs(NamedTuple):
-    """Settings on which the plans of a job depend, but for seeds."""
-
-    job: str
-    d_spot: DSpotRule
-    environment: EnvironmentName
-    t3_baseline_percent: int | None
-    boot_s: int
-    vm_dest: VmDestination
-    scales: Scales
-
-
-def _inputs(job: str, options: BurstHadsOptions) -> _Inputs:
-    return _Inputs(job, *(getattr(options, name) for name in _Inputs._fields[1:]))
+def _planning(options: BurstHadsOptions) -> BurstHadsOptions:
+    """Return the options on which plans depend, all others as they are by default: so plans are made once for many."""
+    names = ("d_spot", "environment", "t3_baseline_percent", "boot_s", "vm_dest", "scales")
+    return BurstHadsOptions(**{name: getattr(options, name) for name in names})
 
 
 def _plans(job: str, options: BurstHadsOptions, number: int) -> tuple[Schedule, Schedule, Schedule]:
     """Plans of a day: of Burst-HADS, of HADS, and of the search on on-demand VMs."""
-    inputs = _inputs(job, options)
-    seed = options.seed * _SEEDS_APART + number if options.plan_seed is None else options.plan_seed
-    greedy = _greedy_plan(inputs)
-    if options.plan == "searched":
-        planned = _search_plan(inputs, seed)
-    else:
-        planned = greedy if options.plan == "greedy" else _initial_plan(inputs)
-    return planned, greedy, _on_demand_plan(inputs, seed)
+    of, seed = _planning(options), options.seed * _SEEDS_APART + number
+    seed = seed if options.plan_seed is None else options.plan_seed
+    planned = _plan(job, of, options.plan, seed if options.plan == "searched" else 0)
+    return planned, _plan(job, of, "greedy"), _plan(job, of, "on-demand", seed)
 
 
 @cache
-def _instance(inputs: _Inputs) -> tuple[Instance, str]:
+def _instance(job: str, of: BurstHadsOptions) -> tuple[Instance, str]:
     """A job, and where its D_spot comes from."""
-    [printed] = [entry for entry in burst_hads_figures().quiet if entry.job == inputs.job]
-    instance, source = library_job(FAMILY, inputs.job, printed.hads_makespan_s, inputs.d_spot, inputs.environment)
-    if inputs.t3_baseline_percent is not None:
+    printed = burst_hads_figures().row("quiet", job=job)
+    instance, source = library_job(FAMILY, job, printed.hads_makespan_s, of.d_spot, of.environment)
+    if of.t3_baseline_percent is not None:
         # A type earns what all its cores spend at the baseline, a credit for a minute at full speed.
-        fraction = inputs.t3_baseline_percent / 100
+        fraction = of.t3_baseline_percent / 100
         earned = Environment(burstable=Burstable(baseline_fraction=fraction, credits_per_hour=fraction * 60 * 2))
         instance = earned.applied(instance)
-    return instance.replace(boot_overhead_s=inputs.boot_s), source
-
-
-def _ils(instance: Instance, inputs: _Inputs, seed: int, **options: float) -> Schedule:
-    return make_plan(instance, "ils", seed, {"scales": inputs.scales, "vm_dest": inputs.vm_dest, **options})
+    return instance.replace(boot_overhead_s=of.boot_s), source
 
 
 @cache
-def _search_plan(inputs: _Inputs, seed: int) -> Schedule:
-    """Plan of the iterated local search of a seed."""
-    return _ils(_instance(inputs)[0], inputs, seed)
+def _plan(
+    job: str, of: BurstHadsOptions, kind: Literal["searched", "on-demand", "greedy", "initial"], seed: int = 0
+) -> Schedule:
+    """Plan of a job: by the search of a seed, also with regular on-demand VMs only; by the greedy of HADS; or initial.
 
-
-@cache
-def _initial_plan(inputs: _Inputs) -> Schedule:
-    """Initial solution of the iterated local search, with burstable VMs (Algorithm 1, lines 3 and 25-27)."""
-    instance, _ = _instance(inputs)
+    The last is the initial solution of the search with burstable VMs (Algorithm 1, lines 3 and 25-27).
+    """
+    instance, search = _instance(job, of)[0], {"scales": of.scales, "vm_dest": of.vm_dest}
+    if kind == "searched":
+        return make_plan(instance, "ils", seed, search)
+    if kind == "on-demand":
+        return make_plan(on_demand_market(instance), "ils", seed, {**search, "burst_rate": 0.0})
+    if kind == "greedy":
+        return make_plan(instance, "greedy")
     initial = replace(make_plan(instance.replace(markets=["spot"]), "greedy"), instance=instance)
     queues = burst_allocation(instance, queues_of_schedule(initial), IlsOptions().burst_rate)
     return initial if queues is None else schedule_of_queues(instance, queues)
-
-
-@cache
-def _greedy_plan(inputs: _Inputs) -> Schedule:
-    """Plan of HADS."""
-    return make_plan(_instance(inputs)[0], "greedy")
-
-
-@cache
-def _on_demand_plan(inputs: _Inputs, seed: int) -> Schedule:
-    """Plan of the iterated local search of a seed that has regular on-demand VMs only."""
-    return _ils(on_demand_market(_instance(inputs)[0]), inputs, seed, burst_rate=0.0)

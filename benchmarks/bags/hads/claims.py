@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from spotbag.core.statistics import CONFIDENCE, Estimate, estimate
+from spotbag.core.statistics import CONFIDENCE, estimate
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.bags.scenarios import SCENARIOS as KNOWN_SCENARIOS
 from spotbag.instances.library import library_instance
@@ -28,29 +28,27 @@ from ...claims import (
     together,
 )
 from ...data_files import Figures, Statements
-from ...statistics import Statistic, average, quotient, ratio_of, sd_of
-from ..paper_days import FROM_PRINTED_MAKESPAN, PRINTED_RUNS, Cell, cost_usd, makespan_s, none_late
-from ..printed import hads_figures
+from ...statistics import Statistic, average, less, percent_more, quotient, ratio_of, sd_of
+from ..paper_days import FROM_PRINTED_MAKESPAN, PRINTED_RUNS, Cell, cost_usd, hads_figures, makespan_s, none_late
 from .runs import (
     BIG_JOB,
+    CHECKPOINTS,
     FAMILY,
     SCENARIOS,
     SWEEP_K_H,
     SWEEP_K_R,
+    TABLE_10,
     HadsDays,
     Share,
     hibernated_vms_percent,
-    hibernation_duration_s,
-    mean_over_k_h,
+    hibernations,
     migrations,
     planned_offers,
-    planned_tasks,
     price_difference_percent,
     share_percent,
     spot_offers,
     steal_success_percent,
 )
-from .tables import CHECKPOINTS, TABLE_10, hibernations
 
 _SAID = Statements.read(__package__)
 
@@ -76,7 +74,7 @@ def _printed() -> dict[_Key, Figures]:
 
 def _durations(days: HadsDays) -> Iterator[Claim]:
     """Section 5.2.2, Fig. 8."""
-    ours = {name: hibernation_duration_s(days, name) for name in SCENARIOS}
+    ours = {name: days.hibernation_duration_s(name) for name in SCENARIOS}
     for name, ones, others, shown, sign in (
         ("longest-hibernations", SCENARIOS[:2], SCENARIOS[2:], SCENARIOS[:2], 1),
         ("shortest-hibernations", SCENARIOS[2:4], SCENARIOS[:2] + SCENARIOS[4:], SCENARIOS[2:4], -1),
@@ -291,23 +289,12 @@ def _occur(days: HadsDays, name: str, scenarios: Sequence[str], shares: Sequence
 def _share(days: HadsDays, scenario: str, share: Share, jobs: Sequence[str], of: str = "") -> Claim:
     """A share of the hibernations of a scenario that the text states of some jobs (Figs 9 and 10)."""
     found = {job: share_percent(days.cells[job, scenario], share) for job in jobs}
-    slept_s = estimate_of(hibernation_duration_s(days, scenario)).mean or 0.0
+    slept_s = estimate_of(days.hibernation_duration_s(scenario)).mean or 0.0
     ours = numbers if len(jobs) > 1 else lambda cases: f"{cases[0].ours.partition(' ')[0]} %"
     return _SAID.judge(f"share-{scenario}-{share}{of}", found, ours, slept_s=slept_s)
 
 
 # ---------------------------------------------------------------------------- sections 5.3.3 to 5.3.5: ED200
-
-
-def less(one: Statistic | None, other: Statistic | None) -> Statistic | None:
-    """Return the mean of one less that of the other; of none if one is missing."""
-    return None if one is None or other is None else one - other
-
-
-def percent_more(one: Statistic, other: Statistic) -> Estimate:
-    """Percentage by which a mean is above another."""
-    ratio = quotient(one, other, 100.0)
-    return estimate_of(ratio and Statistic(ratio.value - 100, ratio.influence))
 
 
 def _usd(costs: Iterable[Statistic]) -> str:
@@ -327,7 +314,7 @@ def _rates(days: HadsDays) -> Iterator[Claim]:
         price=price,
         dearer_from=next((k_h for k_h in SWEEP_K_H if costs[k_h, 0].value > price), "-"),
     )
-    means = {k_r: mean_over_k_h(days, k_r, cost_usd) for k_r in SWEEP_K_R}
+    means = {k_r: days.mean_over_k_h(k_r, cost_usd) for k_r in SWEEP_K_R}
     falls = {f"k_r = {more} - {few}": means[more] - means[few] for few, more in pairwise(SWEEP_K_R)}
     yield _SAID.judge("falls-with-k-r", falls, _usd(means.values()))
     at_six = {k_r: costs[6, k_r] for k_r in SWEEP_K_R}
@@ -369,7 +356,7 @@ def _stealing(days: HadsDays) -> Iterator[Claim]:
 def _fig_13(days: HadsDays) -> Claim:
     """Two VMs of a run of sc2; the text and the captions name them differently."""
     stated = {steal.type: steal.planned for steal in hads_figures().steals}
-    planned = {vm_type: planned_tasks(days, vm_type) for vm_type in stated}
+    planned = {vm_type: days.planned_tasks(vm_type) for vm_type in stated}
     cycles = days.first_cycles
     once, vms = [day.once_at_first for day in cycles], [day.vms.total() for day in cycles]
     done = [day.done for day in cycles]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from spotbag.heuristics.bags.d_spot import estimate_d_spot
 from spotbag.instances.bags.scenarios import find_scenario
@@ -15,9 +15,10 @@ from spotbag.instances.instance import Instance
 from spotbag.replay.bags.outcome import DayOutcome
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.schedules.schedule import Schedule
+from spotbag.traces.trace import Trace
 
 from ...paper import OnRuns
-from ...paper_result import PlanUsed
+from ...paper_tables import PlanUsed
 from ...statistics import Statistic, average, mean_of, ratio_of
 from ..paper_days import (
     BASELINE_POLICY,
@@ -26,16 +27,17 @@ from ..paper_days import (
     DayOptions,
     Misses,
     collect_misses,
+    cost_usd,
+    hads_figures,
     library_job,
     make_plan,
+    makespan_s,
     miss_causes,
     on_demand_market,
     paper_scenario,
     plan_used,
     replay_cell,
 )
-from ..printed import hads_figures
-from .first_cycle import FirstCycle, first_cycle
 
 FAMILY = "hads"
 POLICY = "hads"
@@ -46,6 +48,9 @@ BIG_JOB = "ED200"
 SWEEP_K_H = (1, 2, 3, 4, 5, 6, 7)
 SWEEP_K_R = (0, 3, 7)
 """Rates of Fig. 11."""
+
+Metric: TypeAlias = Callable[[DayOutcome], float]
+"""A number of a day."""
 
 Share: TypeAlias = Literal["new", "idle", "busy", "resumed"]
 SHARES: tuple[Share, ...] = ("new", "idle", "busy", "resumed")
@@ -76,6 +81,30 @@ class HadsOptions(DayOptions):
     baseline_plan: BaselinePlan = field(default="same", kw_only=True)
     policy: str = field(default=POLICY, kw_only=True)
     boot_s: int = field(default=0, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCycle:
+    """Events of spot VMs in their first allocation cycle on a day (section 5.3.4 and Fig. 13), read from a trace.
+
+    Attributes
+    ----------
+    thieves, once_at_first : int
+        Spot VMs that stole; those of them that stole once only, in their first allocation cycle.
+    done, done_thieves : int
+        Spot VMs that had executed all their planned tasks when their first cycle ended; those of them that stole then.
+    stolen : Counter
+        Tasks that spot VMs stole, by VM type.
+    vms : Counter
+        Spot VMs, by type.
+    """
+
+    thieves: int
+    once_at_first: int
+    done: int
+    done_thieves: int
+    stolen: Counter[str]
+    vms: Counter[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +182,29 @@ class HadsDays:
         """Saving against on-demand VMs."""
         price = self.on_demand_usd(job, billing, plan)
         return self.cells[job, scenario].statistic(lambda day: 100 * (1 - day.cost_usd / price))
+
+    def hibernation_duration_s(self, scenario: str) -> Statistic | None:
+        """Mean duration of a hibernation in a scenario, over all jobs; the end of the bag ends it."""
+        cells = [self.cells[job, scenario] for job in self.jobs]
+        slept = [cell.values(lambda day: sum(bill.hibernated_s for bill in day.bills)) for cell in cells]
+        counts = [cell.values(lambda day: day.hibernations) for cell in cells]
+        return ratio_of([sum(day) for day in zip(*slept, strict=True)], [sum(day) for day in zip(*counts, strict=True)])
+
+    def planned_tasks(self, vm_type: str) -> list[int]:
+        """Tasks of each VM of a type in the plan of `BIG_JOB`."""
+        plan = self.baselines[BIG_JOB].schedule
+        counts = Counter(plan.task_vm.tolist())
+        return [counts[vm] for vm, offer in enumerate(planned_offers(plan)) if offer.vm_type.name == vm_type]
+
+    def stolen_tasks(self, vm_type: str) -> Statistic | None:
+        """Mean number of tasks stolen by a spot VM of a type in sc2 with `BIG_JOB`; None without such VMs."""
+        return ratio_of(
+            [day.stolen[vm_type] for day in self.first_cycles], [day.vms[vm_type] for day in self.first_cycles]
+        )
+
+    def mean_over_k_h(self, k_r: int, metric: Metric) -> Statistic:
+        """Mean of a number over all k_h of the sweep."""
+        return average([mean_of(self.sweep[k_h, k_r].values(metric)) for k_h in SWEEP_K_H])
 
 
 def n_hads_days(options: HadsOptions) -> int:
@@ -273,14 +325,6 @@ def steal_success_percent(cell: Cell) -> Statistic | None:
     return cell.share_percent(lambda day: day.steals, lambda day: day.steal_attempts)
 
 
-def hibernation_duration_s(days: HadsDays, scenario: str) -> Statistic | None:
-    """Mean duration of a hibernation in a scenario, over all jobs; the end of the bag ends it."""
-    cells = [days.cells[job, scenario] for job in days.jobs]
-    slept = [cell.values(lambda day: sum(bill.hibernated_s for bill in day.bills)) for cell in cells]
-    counts = [cell.values(lambda day: day.hibernations) for cell in cells]
-    return ratio_of([sum(day) for day in zip(*slept, strict=True)], [sum(day) for day in zip(*counts, strict=True)])
-
-
 def spot_offers(instance: Instance, vms: Mapping[str, int]) -> list[RentalOffer]:
     """Offers of spot VMs, by how many of each type."""
     by_name = {offer.vm_type.name: offer for offer in instance.offers if offer.market == "spot"}
@@ -303,23 +347,108 @@ def price_difference_percent(instance: Instance, rented: Sequence[RentalOffer]) 
     return 100 * (1 - sum(offer.price_usd_per_s for offer in rented) / on_demand_rate_usd(instance, rented))
 
 
-def planned_tasks(days: HadsDays, vm_type: str) -> list[int]:
-    """Tasks of each VM of a type in the plan of `BIG_JOB`."""
-    plan = days.baselines[BIG_JOB].schedule
-    counts = Counter(plan.task_vm.tolist())
-    return [counts[vm] for vm, offer in enumerate(planned_offers(plan)) if offer.vm_type.name == vm_type]
-
-
-def stolen_tasks(days: HadsDays, vm_type: str) -> Statistic | None:
-    """Mean number of tasks stolen by a spot VM of a type in sc2 with `BIG_JOB`; None without such VMs."""
-    return ratio_of([day.stolen[vm_type] for day in days.first_cycles], [day.vms[vm_type] for day in days.first_cycles])
-
-
 def migrations(day: DayOutcome) -> float:
     """Tasks migrated on a day."""
     return sum(day.migrations.values())
 
 
-def mean_over_k_h(days: HadsDays, k_r: int, metric: Callable[[DayOutcome], float]) -> Statistic:
-    """Mean of a number over all k_h of the sweep."""
-    return average([mean_of(days.sweep[k_h, k_r].values(metric)) for k_h in SWEEP_K_H])
+def hibernations(day: DayOutcome) -> float:
+    """Hibernations of a day."""
+    return day.hibernations
+
+
+METRICS: Mapping[str, Metric] = {
+    "hibernations": hibernations,
+    "on_demand_started": lambda day: day.on_demand_started,
+    "makespan_s": makespan_s,
+    "cost_usd": cost_usd,
+    "late_days_percent": lambda day: 100.0 * (not day.meets_deadline),
+}
+TABLE_10 = {name: METRICS[name] for name in ("hibernations", "on_demand_started", "makespan_s", "cost_usd")}
+CHECKPOINTS: Mapping[str, Metric] = {
+    "checkpoints": lambda day: day.checkpoints,
+    "migrations": migrations,
+    "recoveries": lambda day: day.recoveries,
+    "cpu_time_saved_s": lambda day: day.cpu_time_saved_s,
+}
+
+
+# ---------------------------------------------------------------------------- first allocation cycles
+
+
+@dataclass(slots=True)
+class _Vm:
+    """A spot VM of the plan: when it was ready, what it has slept, when it stole."""
+
+    type: str
+    planned: int
+    ready_s: int = 0
+    slept_s: int = 0
+    asleep_since_s: int | None = None
+    finished: int = 0
+    lost: bool = False
+    steals_s: list[int] = field(default_factory=list)
+    done_s: int | None = None
+    stole_when_done: bool = False
+    stolen: int = 0
+
+    def uptime_s(self, now_s: int) -> int:
+        return now_s - self.ready_s - self.slept_s
+
+
+def first_cycle(trace: Trace, cycle_s: int) -> FirstCycle:
+    """Read the first allocation cycle of a plan's spot VMs from a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        The day.
+    cycle_s : int
+        Length of an allocation cycle.
+
+    Notes
+    -----
+    A VM has executed its planned tasks if it ended all of them itself; at that moment it tries to steal.
+    """
+    vms = {vm["vm"]: _Vm(vm["type"], sum(map(len, vm["cores"]))) for vm in trace.run["plan"] if vm["market"] == "spot"}
+    for event in trace.events:
+        _count(vms, event)
+    done = [vm for vm in vms.values() if vm.done_s is not None and vm.done_s < cycle_s]
+    stolen: Counter[str] = Counter()
+    for vm in vms.values():
+        stolen[vm.type] += vm.stolen
+    return FirstCycle(
+        thieves=sum(bool(vm.steals_s) for vm in vms.values()),
+        once_at_first=sum(len(vm.steals_s) == 1 and vm.steals_s[0] < cycle_s for vm in vms.values()),
+        done=len(done),
+        done_thieves=sum(vm.stole_when_done for vm in done),
+        stolen=stolen,
+        vms=Counter(vm.type for vm in vms.values()),
+    )
+
+
+def _count(vms: dict[str, _Vm], event: dict[str, Any]) -> None:
+    """Take an event into account."""
+    kind, now_s = event["event"], event["t"]
+    vm = vms.get(event.get("from" if kind == "migrate" else "vm", ""))
+    if vm is None:
+        return
+    if kind == "ready":
+        vm.ready_s = now_s
+    elif kind == "hibernate":
+        vm.asleep_since_s = now_s
+    elif kind == "resume" and vm.asleep_since_s is not None:
+        vm.slept_s += now_s - vm.asleep_since_s
+        vm.asleep_since_s = None
+    elif kind == "finish":
+        vm.finished += 1
+    elif kind == "migrate":
+        vm.lost = True
+    elif kind == "steal-attempt":
+        whole = not vm.lost and vm.finished == vm.planned and vm.done_s is None
+        if whole:
+            vm.done_s = vm.uptime_s(now_s)
+            vm.stole_when_done = event["stolen"] > 0
+        if event["stolen"]:
+            vm.steals_s.append(vm.uptime_s(now_s))
+            vm.stolen += event["stolen"]

@@ -13,9 +13,8 @@ from spotbag.instances.platforms.job_draws import JobSetKind
 from ...claims import Case, Claim, Verdict, all_hold, exactly, is_below, tally, verdict_in_words
 from ...data_files import Statements, read_toml
 from ...statistics import mean_of
-from .assumptions import ROUND_ROBIN
 from .runs import CaronRuns, Cell, Cells
-from .settings import BY_DEADLINE, FASTEST, METRICS, MONEY, PATIENT, SETS, THEIRS, TIME, UNDISPLACED
+from .settings import BY_DEADLINE, FASTEST, METRICS, MONEY, PATIENT, ROUND_ROBIN, SETS, THEIRS, TIME, UNDISPLACED
 from .trees import TreeRuns
 
 _WORDS: Mapping[str, str] = read_toml(__package__, "tables.toml")["words"]

@@ -1,11 +1,13 @@
-"""The paper of Caron and de Assuncao, 2016, whose own numbers are lost; what other assumptions change, and its page."""
+"""The paper of Caron and de Assuncao, 2016: its tables, what other assumptions change, and its page.
+
+The paper's own numbers are lost with its pictures: nothing is printed.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -13,34 +15,182 @@ from spotbag.core.statistics import estimate
 from spotbag.instances.platforms.job_draws import JobSetKind
 
 from ...data_files import read_changes, read_notes
-from ...paper import Paper, Results, changed
+from ...paper import Paper, Results, changed, read_columns
 from ...paper import Setting as Replayed
-from ...paper_result import PublishedComparisonResult
-from ...paper_tables import PaperTables
-from .assumptions import ROUND_ROBIN, Assumptions
-from .bounds import BOUNDED, CaronBounds, bound_draws, gap_percent
-from .claims import Comparison, Lower, caron_claims, caron_findings, compared
+from ...paper_tables import ComparisonRow, PaperTables, PublishedComparisonResult, Quantities, means, measured, row_of
+from .claims import (
+    AGAINST_ONE_ANOTHER,
+    Comparison,
+    Lower,
+    against_round_robin,
+    caron_claims,
+    caron_findings,
+    compared,
+    counted,
+    median_percent,
+)
 from .pictures import PICTURES
-from .runs import CaronRuns, Cell, caron_runs, cloud_use_percent, grid_settings, n_caron_runs
+from .runs import (
+    BOUNDED,
+    CaronBounds,
+    CaronRuns,
+    Cell,
+    Cells,
+    bound_draws,
+    caron_runs,
+    cloud_use_percent,
+    gap_percent,
+    grid_settings,
+    n_caron_runs,
+)
 from .settings import (
+    BOUND,
     BUDGETS,
     BY_DEADLINE,
+    CELLS,
     EXACT,
     FASTEST,
+    FIGURES,
+    FRONTIER,
+    GAPS,
+    GRID,
     GRID_BUDGETS,
     GRID_PROCESSORS,
     METRICS,
     MONEY,
+    OTHER_RULES,
+    PAIR,
     PATIENT,
+    POLICIES,
     PROCESSORS,
+    ROUND_ROBIN,
+    RULES,
     SETS,
+    SIZES,
     THEIRS,
     TIME,
+    TREES,
+    UNDISPLACED,
+    WHERE,
+    Assumptions,
     CaronOptions,
     Setting,
     Values,
+    grid_name,
+    number_name,
 )
-from .tables import GRID, PAIR, caron_rows
+from .trees import TreeRuns
+
+
+def _means(*names: str) -> Quantities[Cell]:
+    return means({name: itemgetter(name) for name in names})
+
+
+_METRICS = _means(*METRICS)
+_FIGURES = _means(*METRICS, "late_jobs", "overspent_jobs", "overspend", "bad_percent")
+_CLOUD_USE: Quantities[Cell] = {"cloud_use_percent": cloud_use_percent}
+_DISPLACED = _means("displaced")
+_WORK = {**_means("dedicated_percent", "allocated_percent", "cloud_percent"), **_CLOUD_USE, **_DISPLACED}
+_BOUNDED: Quantities[Sequence[Values]] = {
+    "delay_h": lambda rows: estimate([row["delay_h"] for row in rows]),
+    "cost": lambda rows: estimate([row["cost"] for row in rows]),
+    "least_cost": lambda rows: estimate([row["least_cost"] for row in rows]),
+    "cost_gap_percent": lambda rows: estimate(gap_percent(rows)),
+}
+_TREE: Quantities[TreeRuns] = {
+    "agents": lambda tree: tree.shape.agents,
+    "depth": lambda tree: tree.shape.depth,
+    "mn": lambda tree: tree.shape.depth * tree.shape.children,
+    "messages": lambda tree: tree.shape.messages,
+    "sent": lambda tree: estimate(tree.messages),
+    "comparisons": lambda tree: estimate(tree.comparisons),
+    "busiest": lambda tree: tree.shape.busiest,
+    "path": lambda tree: tree.shape.path,
+    "same_percent": lambda tree: 100 * sum(tree.same) / len(tree.same),
+    "children": lambda tree: tree.shape.children,
+    "cost": lambda tree: estimate(tree.cost),
+    "execution_time_h": lambda tree: estimate(tree.execution_time_h),
+    "delay_h": lambda tree: estimate(tree.delay_h),
+}
+
+
+def caron_rows(runs: CaronRuns) -> Iterator[ComparisonRow]:
+    """Figs 2 to 7, and the same for big jobs, of which the paper has no figure."""
+    yield from _grid(runs.grid)
+    for setting, cells in runs.grid.items():
+        for policy, cell in cells.items():
+            where = CELLS, setting.kind, grid_name(setting), policy
+            yield from measured(where, _METRICS, cell)
+            for metric in METRICS if policy in THEIRS else ():
+                yield row_of(*where, f"{metric}_less", cell.less(cells[ROUND_ROBIN], itemgetter(metric)))
+    yield from _figures(runs.figures)
+    if runs.bounds is not None:
+        yield from _bounds(runs.bounds)
+    for tree in runs.trees:
+        place = TREES, f"{tree.shape.resources} resources", f"{tree.shape.children} children", ""
+        yield from measured(place, _TREE, tree)
+
+
+def _place(table: str, setting: Setting, policy: str) -> tuple[str, str, str, str]:
+    return table, setting.kind, number_name(setting), policy
+
+
+def _figures(figures: Cells) -> Iterator[ComparisonRow]:
+    """The policies, and both of the paper by other rules of local schedulers."""
+    other = {**_METRICS, **_DISPLACED, **_CLOUD_USE}
+    variants = (*(policy + rules for policy in THEIRS for rules in ("", *RULES)), FASTEST, UNDISPLACED)
+    for setting, cells in figures.items():
+        for policy in POLICIES:
+            yield from measured(_place(FIGURES, setting, policy), _FIGURES, cells[policy])
+            yield from measured(_place(WHERE, setting, policy), _WORK, cells[policy])
+        for name in variants:
+            yield from measured(_place(OTHER_RULES, setting, name), other, cells[name])
+
+
+def _bounds(bounds: CaronBounds) -> Iterator[ComparisonRow]:
+    """Gaps; the line below which nothing can lie, and where the policies are, with one draw of the jobs."""
+    for setting, found in bounds.gaps.items():
+        for policy, rows in found.items():
+            yield from measured(_place(GAPS, setting, policy), _BOUNDED, rows)
+    for kind, line in bounds.frontiers.items():
+        points = {f"{BOUND} {number}": point for number, point in enumerate(line, start=1)} | bounds.points[kind]
+        for policy, (cost, delay_h) in points.items():
+            place = _place(FRONTIER, Setting(kind, bounds.number), policy)
+            yield row_of(*place, "cost", cost)
+            yield row_of(*place, "delay_h", delay_h)
+
+
+def _grid(grid: Cells) -> Iterator[ComparisonRow]:
+    """Rows on the number of settings with a lower number: of both policies, also by the size of the clusters."""
+    for kind in SETS:
+        for metric in METRICS:
+            lowers = against_round_robin(kind, metric)
+            for lower in lowers:
+                yield from _counts(GRID, grid, lower)
+            for processors in sorted({setting.processors for setting in grid}):
+                cells = {setting: found for setting, found in grid.items() if setting.processors == processors}
+                counts = counted(cells, lowers)
+                differing = counts.total() - counts["alike"]
+                share = 100 * counts["holds"] / differing if differing else None
+                yield row_of(SIZES, kind, metric, "", f"lower_{processors}_percent", share)
+    for lower in AGAINST_ONE_ANOTHER:
+        yield from _counts(PAIR, grid, lower)
+
+
+def _counts(table: str, grid: Cells, lower: Lower) -> Iterator[ComparisonRow]:
+    counts = counted(grid, [lower])
+    numbers = {
+        "lower": counts["holds"],
+        "higher": counts["does not hold"],
+        "open": counts["not decided"],
+        "alike": counts["alike"],
+        "median_percent": median_percent(grid, lower),
+    }
+    for quantity, ours in numbers.items():
+        yield row_of(table, lower.kind, lower.metric, lower.mine, quantity, ours)
+
+
+# ---------------------------------------------------------------------------- assumptions, notes, page
 
 
 def _lower_percent(result: PublishedComparisonResult, table: str, metric: str) -> str:
@@ -51,14 +201,6 @@ def _lower_percent(result: PublishedComparisonResult, table: str, metric: str) -
             counts[row.quantity] += row.ours.mean or 0.0
     total = sum(counts.values())
     return f"{100 * counts['lower'] / total:.0f}" if total else "-"
-
-
-_COLUMNS = {
-    "cost lower (%)": partial(_lower_percent, table=GRID, metric="cost"),
-    "time lower (%)": partial(_lower_percent, table=GRID, metric="execution_time_h"),
-    "delay lower (%)": partial(_lower_percent, table=GRID, metric="delay_h"),
-    "A cheaper than B (%)": partial(_lower_percent, table=PAIR, metric="cost"),
-}
 
 
 def _settings(options: CaronOptions) -> Sequence[Replayed[CaronOptions]]:
@@ -240,7 +382,7 @@ PAPER: Paper[CaronOptions, CaronRuns] = Paper(
     notes=caron_notes,
     tables=PaperTables.read(__package__),
     facts=caron_facts,
-    columns=_COLUMNS,
+    columns=read_columns(__package__, lower_percent=_lower_percent),
     settings=_settings,
     pictures=PICTURES,
 )

@@ -12,10 +12,15 @@ from spotbag.instances.platforms.job_draws import JobSetKind
 from ...claims import is_below
 from ...data_files import read_toml
 from ...paper_pictures import Pictures, Rows, bare_frame, halves, legend_below, mean, means, panels, rows_of
-from ...paper_result import ComparisonRow
+from ...paper_tables import ComparisonRow
 from .claims import Comparison
 from .settings import (
+    BOUND,
+    CELLS,
     FASTEST,
+    FIGURES,
+    FRONTIER,
+    GAPS,
     GRID_BUDGETS,
     GRID_PROCESSORS,
     METRICS,
@@ -23,9 +28,10 @@ from .settings import (
     POLICIES,
     SETS,
     THEIRS,
+    TREES,
     Setting,
+    grid_name,
 )
-from .tables import BOUND, CELLS, FIGURES, FRONTIER, GAPS, TREES, grid_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,8 +19,7 @@ from spotbag.replay.platforms.outcome import PlatformOutcome
 from spotbag.replay.platforms.policies import PreferringPolicy, asked_of_all, asked_of_tree
 
 from ...paper import OnRuns
-from .assumptions import replayed
-from .settings import MONEY, CaronOptions
+from .settings import MONEY, CaronOptions, replayed
 
 _PROCESSORS = 4
 _JOBS = 100

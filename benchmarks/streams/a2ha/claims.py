@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -35,23 +35,28 @@ from ...claims import (
     with_intervals,
 )
 from ...data_files import Figures, Statements
-from ...statistics import Statistic, mean_of, quotient
-from .printed import LONG_QUANTITIES, USABLE_S, LongQuantity, a2ha_figures
+from ...statistics import Quantity, Statistic, mean_of, percent_more, quotient
 from .runs import (
     AT_THE_START,
+    HOSTS,
     LINES,
-    METRICS,
+    PAYMENT_H,
+    QUANTITIES,
+    SPEEDUP,
     TABLE_1,
-    WORDS,
+    WALL_H,
     A2haCell,
     A2haRun,
     A2haRuns,
     Metric,
 )
-from .settings import CONSERVATIVE, RATIOS, SHORT_JOBS, STYLES, Ratios
+from .settings import CONSERVATIVE, RATIOS, SHORT_JOBS, STYLES, USABLE_S, Ratios, a2ha_figures
 
 _SAID = Statements.read(__package__)
 _FIGURES = a2ha_figures()
+
+_OPTIMAL: Mapping[str, int] = {job: _FIGURES.job(job).optimal_hosts for job in SHORT_JOBS}
+"""Optimal numbers of hosts, as printed."""
 
 _TWO_JOBS = ("image", "synthetic")
 """The jobs of section 4.2, and of what is said of Figs 9 and 10."""
@@ -62,20 +67,14 @@ def name_of(ratios: Ratios) -> str:
     return f"{ratios[0]:g}/{ratios[1]:g}"
 
 
-def value(cell: A2haCell, quantity: str) -> float:
-    """Mean of a quantity of Table 2."""
-    return cell.statistic(METRICS[quantity]).value
+def _share(are_so: Iterable[bool]) -> Estimate:
+    """Percentage of orderings of which something is so."""
+    return estimate([100.0 * is_so for is_so in are_so])
 
 
-def percent_of_runs(cell: A2haCell, is_so: Callable[[A2haRun], bool]) -> Estimate:
-    """Percentage of the orderings of which something is so."""
-    return cell.mean(lambda run: 100.0 * is_so(run))
-
-
-def sd_less(one: A2haCell, other: A2haCell, metric: Metric) -> Estimate:
-    """Standard deviation of the one less that of the other, over the same orderings."""
-    mine, its = one.sd(metric), other.sd(metric)
-    return estimate_of(None if mine is None or its is None else mine - its)
+def _listed(values: Iterable[object], form: str = "") -> str:
+    """Values in a list, one for each job."""
+    return "; ".join(format(value, form) for value in values)
 
 
 def same_hosts_difference(one: A2haCell, other: A2haCell) -> Estimate:
@@ -117,20 +116,13 @@ def speedup_elasticity(cell: A2haCell, metric: Metric) -> Estimate:
 def a2ha_claims(runs: A2haRuns) -> Iterator[Claim]:
     """Judge the statements of sections 3 and 4 that a replay can judge, in their order."""
     yield from _first_tasks(runs)
-    yield from _faster(runs)
-    yield from _created()
+    yield from _created(runs)
     yield from _early_hosts(runs)
     yield from _first_hosts(runs)
-    yield _near_optimal(runs, "image")
-    yield _near_optimal(runs, "test-suite")
-    yield from _formula()
-    yield _lower_bound(runs)
+    yield from _optimal_hosts(runs)
     yield from _first_times(runs)
-    yield _above_the_budget(runs)
-    yield _too_low(runs)
     yield _no_difference(runs)
-    yield from _more_increase(runs)
-    yield from _more_spread(runs)
+    yield from _increase_ratio(runs)
     yield _less_evident(runs)
     yield _variations(runs)
     yield from _thirteen(runs)
@@ -165,39 +157,38 @@ def _rule(name: str, share: Estimate, **texts: Any) -> Claim:
 def _first_tasks(runs: A2haRuns) -> Iterator[Claim]:
     """Section 3.2, Fig. 4."""
     image, printed = _FIGURES.job("image"), _FIGURES.prediction
-    near = estimate([100.0 * (order.off_percent <= NEAR_PERCENT) for order in runs.orders])
-    yield _rule("average-is-near", near, off=show(estimate([order.off_percent for order in runs.orders]), 1))
+    off = [order.off_percent for order in runs.orders]
+    yield _rule("average-is-near", _share(one <= NEAR_PERCENT for one in off), off=show(estimate(off), 1))
     worst = [order.most_off_percent for order in runs.orders]
-    stable, half = (estimate([100.0 * (off <= NEAR_PERCENT / part) for off in worst]) for part in (1, 2))
+    stable, half = (_share(one <= NEAR_PERCENT / part for one in worst) for part in (1, 2))
     yield _rule("prediction-is-stable", stable, half=show(half, 0))
     hosts = math.floor(image.n_tasks * image.mean_s / SECONDS_PER_HOUR + 0.5)
     yield _SAID.judge("final-prediction", exactly("", hosts == printed.final_hosts, f"{hosts}"))
     # Without the creationRatio, of orderings whose first task is longer than the average.
-    cell = runs.sweep["image"][1.0, 1.0]
     many: dict[bool, list[bool]] = {True: [], False: []}
-    for run in cell.runs:
+    for run in runs.sweep["image"][1.0, 1.0].runs:
         many[run.first_task_s > image.mean_s].append(run.first_hosts > image.optimal_hosts)
-    share = estimate([100.0 * too_many for too_many in many[True]])
-    yield _rule("too-many-at-first", share, some=sum(many[False]), others=len(many[False]))
+    yield _rule("too-many-at-first", _share(many[True]), some=sum(many[False]), others=len(many[False]))
 
 
-def _faster(runs: A2haRuns) -> Iterator[Claim]:
-    """Neighbours at the creationRatio of Fig. 6a."""
-    for name, quantity, unit in (("more-hosts-from-half", "hosts", ""), ("shorter-from-half", "wall_h", " h")):
-        found = {
-            f"{job}, {high:g} - {low:g}: {WORDS[quantity]}": runs.sweep[job][0.5, high].less(
-                runs.sweep[job][0.5, low], METRICS[quantity]
-            )
-            for job in SHORT_JOBS
-            for low, high in pairwise(RATIOS[1:])
-        }
-        ends = [value(runs.sweep["image"][0.5, increase], quantity) for increase in (RATIOS[1], RATIOS[-1])]
-        of_image = f"steps; image {ends[0]:.2f} to {ends[1]:.2f}{unit}"
-        yield _SAID.judge(name, found, tally(of_image))
+def _steps(runs: A2haRuns, creation: float, quantity: Quantity[A2haRun], words: str = "") -> dict[str, Found]:
+    """Neighbours of the sweeps at a creationRatio, ordering by ordering, from the least increaseRatio that is not 0."""
+    return {
+        f"{job}, {high:g} - {low:g}{words}": runs.sweep[job][creation, high].less(
+            runs.sweep[job][creation, low], quantity
+        )
+        for job in SHORT_JOBS
+        for low, high in pairwise(RATIOS[1:])
+    }
 
 
-def _created() -> Iterator[Claim]:
-    """Fig. 6b; by line 16 of Fig. 5, each finished task leaves a part of what is missing to a ratio of 1."""
+def _created(runs: A2haRuns) -> Iterator[Claim]:
+    """Fig. 6a; Fig. 6b, where by line 16 of Fig. 5 a finished task leaves a part of what is missing to a ratio of 1."""
+    for name, quantity, unit in (("more-hosts-from-half", HOSTS, ""), ("shorter-from-half", WALL_H, " h")):
+        # Two digits for hosts as well: the steps are smaller than a tenth.
+        ends = (f"{runs.sweep['image'][0.5, RATIOS[place]].value(quantity):.2f}" for place in (1, -1))
+        of_image = f"steps; image {' to '.join(ends)}{unit}"
+        yield _SAID.judge(name, _steps(runs, 0.5, quantity, f": {quantity.words}"), tally(of_image))
     printed = _FIGURES.prediction
     hosts = math.ceil(printed.first_hosts * printed.creation_ratio)
     yield _SAID.judge("created-hosts", exactly("", hosts == printed.created_hosts, f"{hosts}"))
@@ -210,28 +201,21 @@ def _created() -> Iterator[Claim]:
 
 
 def _early_hosts(runs: A2haRuns) -> Iterator[Claim]:
-    optimal = _FIGURES.job("image").optimal_hosts
-    cell = runs.short("image", runs.style)
-    texts = {
-        "early": show(cell.mean(lambda run: run.early_hosts), 1),
-        "final": show(cell.mean(METRICS["hosts"]), 1),
-    }
-    near = NEAR_PERCENT / 100
-    final = percent_of_runs(cell, lambda run: abs(run.early_hosts / run.hosts - 1) <= near)
-    yield _rule("early-near-final", final, **texts)
-    best = percent_of_runs(cell, lambda run: abs(run.early_hosts / optimal - 1) <= near)
+    cell, near = runs.short("image", runs.style), NEAR_PERCENT / 100
+    texts = {"early": show(cell.mean(lambda run: run.early_hosts), 1), "final": show(cell.mean(HOSTS), 1)}
+    yield _rule("early-near-final", cell.percent(lambda run: abs(run.early_hosts / run.hosts - 1) <= near), **texts)
+    best = cell.percent(lambda run: abs(run.early_hosts / _OPTIMAL["image"] - 1) <= near)
     yield _rule("early-near-optimal", best, **texts)
 
 
 def _first_hosts(runs: A2haRuns) -> Iterator[Claim]:
-    found, numbers = [], []
-    n_runs = len(runs.short("image", runs.style).runs)
-    for job in SHORT_JOBS:
-        optimal = _FIGURES.job(job).optimal_hosts
-        more = sum(run.first_hosts > optimal for run in runs.short(job, runs.style).runs)
-        found.append(exactly(job, not more, f"{more} of {n_runs} orderings have more than {optimal}"))
-        numbers.append(f"{more}")
-    yield _SAID.judge("first-are-necessary", found, f"{'; '.join(numbers)} of {n_runs} orderings")
+    found: dict[str, Case] = {}
+    more: list[int] = []
+    for job, optimal in _OPTIMAL.items():
+        first = [run.first_hosts for run in runs.short(job, runs.style).runs]
+        more.append(sum(hosts > optimal for hosts in first))
+        found[job] = exactly(job, not more[-1], f"{more[-1]} of {len(first)} orderings have more than {optimal}")
+    yield _SAID.judge("first-are-necessary", found.values(), f"{_listed(more)} of {len(first)} orderings")
 
     # Of the long job with one initial host; without any prediction, hosts come with the end.
     def first_h(cell: A2haCell) -> list[float]:
@@ -248,18 +232,17 @@ def _first_hosts(runs: A2haRuns) -> Iterator[Claim]:
 # ---------------------------------------------------------------------------- section 4.1: both ratios
 
 
-_SWEPT = {"time": ("wall_h", 2, " h"), "hosts": ("hosts", 1, " hosts")}
-"""Quantities of the sweeps by what statements call them: their names, digits and units."""
+_SWEPT = {"time": WALL_H, "hosts": HOSTS}
+"""Quantities of the sweeps by what statements call them."""
 
 
 def _near_optimal(runs: A2haRuns, job: str) -> Claim:
     """The best of all ratios: the paper speaks of a suitable choice."""
-    name, optimal = f"near-optimal-{job}", _FIGURES.job(job).optimal_hosts
-
-    def off(run: A2haRun) -> float:
-        return 100 * abs(run.hosts / float(optimal) - 1)
-
-    means = {name_of(ratios): cell.mean(off) for ratios, cell in _creating(runs, job).items()}
+    name, optimal = f"near-optimal-{job}", float(_OPTIMAL[job])
+    means = {
+        name_of(ratios): cell.mean(lambda run: 100 * abs(run.hosts / optimal - 1))
+        for ratios, cell in _creating(runs, job).items()
+    }
     best = min(means, key=lambda ratios: means[ratios].mean or 0.0)
     return _SAID.judge(
         name,
@@ -276,8 +259,11 @@ def _creating(runs: A2haRuns, job: str) -> dict[Ratios, A2haCell]:
     return {ratios: cell for ratios, cell in runs.sweep[job].items() if max(ratios) > 0}
 
 
-def _formula() -> Iterator[Claim]:
-    of = {job: (_FIGURES.formula_hosts(job), _FIGURES.job(job).optimal_hosts) for job in _TWO_JOBS}
+def _optimal_hosts(runs: A2haRuns) -> Iterator[Claim]:
+    """Sweeps against the optimal number of hosts, and its formula."""
+    yield _near_optimal(runs, "image")
+    yield _near_optimal(runs, "test-suite")
+    of = {job: (_FIGURES.formula_hosts(job), _OPTIMAL[job]) for job in _TWO_JOBS}
     same = [
         exactly(job, ours == printed, f"{printed} printed, {ours} by the formula")
         for job, (ours, printed) in of.items()
@@ -291,12 +277,8 @@ def _formula() -> Iterator[Claim]:
     rounds = low_s < 1.5 * suite.mean_s and high_s > 0.5 * suite.mean_s
     verdict = "not decided" if as_printed.verdict != "holds" and rounds else as_printed.verdict
     yield _SAID.decided("formula-of-the-suite", verdict, as_printed.ours)
-
-
-def _lower_bound(runs: A2haRuns) -> Claim:
     found, fewest, later = [], [], []
-    for job in SHORT_JOBS:
-        optimal = _FIGURES.job(job).optimal_hosts
+    for job, optimal in _OPTIMAL.items():
         all_runs = [run for cell in _creating(runs, job).values() for run in cell.runs]
         in_time, too_late = ([run.hosts for run in all_runs if (run.wall_h <= 1) == early] for early in (True, False))
         below_it = sum(hosts < optimal for hosts in in_time)
@@ -304,62 +286,47 @@ def _lower_bound(runs: A2haRuns) -> Claim:
         fewest.append(f"{job} {min(in_time) if in_time else '-'}")
         few = [hosts for hosts in too_late if hosts < optimal]
         later.append(f"{job} {len(few)} of {len(too_late)}" + (f", from {min(few)} hosts on" if few else ""))
-    return _SAID.judge("lower-bound", found, "; ".join(fewest), later="; ".join(later))
+    yield _SAID.judge("lower-bound", found, _listed(fewest), later=_listed(later))
 
 
 def _first_times(runs: A2haRuns) -> Iterator[Claim]:
-    """Claim on a creationRatio of 1 against both styles."""
-    for name, (quantity, digits, unit) in _SWEPT.items():
+    """Claims on the ends of the sweeps: a creationRatio of 1, against both styles, and the lowest ratios."""
+    for name, quantity in _SWEPT.items():
         found, ours = {}, []
         for job in _TWO_JOBS:
             at_one, others = runs.sweep[job][1.0, 1.0], {style: runs.short(job, style) for style in STYLES}
-            for style, cell in others.items():
-                found[f"{job}: 1 - {style}"] = sd_less(at_one, cell, METRICS[quantity])
-            sds = span([_sd(cell, quantity) for cell in others.values()], digits)
-            ours.append(f"{_sd(at_one, quantity):.{digits}f} against {sds}")
-        yield _SAID.judge(f"first-times-{name}", found, "; ".join(ours) + unit)
-
-
-def _sd(cell: A2haCell, quantity: str) -> float:
-    sd = cell.sd(METRICS[quantity])
-    return 0.0 if sd is None else sd.value
-
-
-def _above_the_budget(runs: A2haRuns) -> Claim:
-    """Claim on the least budget: a larger one is exceeded less often, and none is printed."""
-    at_one, elsewhere = {}, []
-    for job in _TWO_JOBS:
-        budget_h = _FIGURES.job(job).optimal_hosts
-        shares = {
-            ratios: percent_of_runs(cell, lambda run, budget_h=budget_h: run.paid_units > budget_h)  # type: ignore[misc]
+            found |= {f"{job}: 1 - {style}": at_one.sd_less(cell, quantity) for style, cell in others.items()}
+            sds = span([cell.sd_value(quantity) for cell in others.values()], quantity.digits)
+            ours.append(f"{at_one.sd_value(quantity):.{quantity.digits}f} against {sds}")
+        yield _SAID.judge(f"first-times-{name}", found, _listed(ours) + quantity.unit)
+    # Of the least budget: a larger one is exceeded less often, and none is printed.
+    exceeding = {
+        job: {
+            ratios: cell.percent(lambda run, budget_h=_OPTIMAL[job]: run.paid_units > budget_h)  # type: ignore[misc]
             for ratios, cell in _creating(runs, job).items()
         }
-        at_one[job] = shares.pop((1.0, 1.0))
-        elsewhere.append(f"{job} {span([share.mean for share in shares.values()], 0)} %")
-    found = _SAID.cases("above-the-budget", at_one)
-    exceeded = all_hold(found)
-    return _SAID.decided(
+        for job in _TWO_JOBS
+    }
+    cases = _SAID.cases("above-the-budget", {job: shares.pop((1.0, 1.0)) for job, shares in exceeding.items()})
+    exceeded = all_hold(cases)
+    yield _SAID.decided(
         "above-the-budget",
         "does not hold" if exceeded == "does not hold" else "not decided",
-        with_intervals(found),
+        with_intervals(cases),
         exceeded=verdict_in_words(exceeded),
-        elsewhere="; ".join(elsewhere),
+        elsewhere=_listed(f"{job} {span([of.mean for of in shares.values()])} %" for job, shares in exceeding.items()),
     )
+    pairs = {job: (runs.sweep[job][0.0, 0.25], runs.sweep[job][CONSERVATIVE]) for job in SHORT_JOBS}
+    longer = [100 * (low.value(WALL_H) / base.value(WALL_H) - 1) for low, base in pairs.values()]
+    less = {job: low.less(base, WALL_H) for job, (low, base) in pairs.items()}
+    yield _SAID.judge("too-low", less, f"{_listed(longer, '+.0f')} %")
 
 
-def _too_low(runs: A2haRuns) -> Claim:
-    found, ours = {}, []
-    for job in SHORT_JOBS:
-        low, base = runs.sweep[job][0.0, 0.25], runs.sweep[job][CONSERVATIVE]
-        found[job] = low.less(base, METRICS["wall_h"])
-        ours.append(f"{100 * (value(low, 'wall_h') / value(base, 'wall_h') - 1):+.0f}")
-    return _SAID.judge("too-low", found, "; ".join(ours) + " %")
-
-
-def _apart(runs: A2haRuns, job: str, quantity: str) -> dict[str, float]:
+def _apart(runs: A2haRuns, job: str, quantity: Quantity[A2haRun]) -> dict[str, float]:
     """Distances of the means of any two combinations of ratios, in sums of both standard deviations."""
     sizes = {
-        name_of(ratios): (value(cell, quantity), _sd(cell, quantity)) for ratios, cell in _creating(runs, job).items()
+        name_of(ratios): (cell.value(quantity), cell.sd_value(quantity))
+        for ratios, cell in _creating(runs, job).items()
     }
     found = {}
     for (one, (mean, sd)), (other, (its, its_sd)) in combinations(sizes.items(), 2):
@@ -370,49 +337,38 @@ def _apart(runs: A2haRuns, job: str, quantity: str) -> dict[str, float]:
 
 def _no_difference(runs: A2haRuns) -> Claim:
     """Claim of no difference, judged as in a picture with bars of one standard deviation, not by ordering."""
-    cells, quantities = _creating(runs, "test-suite"), [quantity for quantity, _, _ in _SWEPT.values()]
-    distances = {job: {quantity: _apart(runs, job, quantity) for quantity in quantities} for job in SHORT_JOBS}
+    cells = _creating(runs, "test-suite")
+    distances = {job: {of: _apart(runs, job, of) for of in _SWEPT.values()} for job in SHORT_JOBS}
     found = [
-        exactly(f"{WORDS[quantity]}, {names}:", times < 1, f"{times:.2f}")
+        exactly(f"{quantity.words}, {names}:", times < 1, f"{times:.2f}")
         for quantity, apart in distances["test-suite"].items()
         for names, times in apart.items()
     ]
     largest = {job: max(max(apart.values()) for apart in of.values()) for job, of in distances.items()}
     others = [cell for ratios, cell in cells.items() if min(ratios) > 0 and ratios != CONSERVATIVE]
-    more = [cell.less(cells[CONSERVATIVE], METRICS[quantity]) for quantity in quantities for cell in others]
+    more = [cell.less(cells[CONSERVATIVE], quantity) for quantity in _SWEPT.values() for cell in others]
     return _SAID.judge(
         "no-difference",
         found,
         f"at most {largest['test-suite']:.2f} of both standard deviations",
         others=" and ".join(f"{job} has up to {largest[job]:.2f}" for job in _TWO_JOBS),
-        hosts=span([value(cell, "hosts") for cell in cells.values()], 1),
-        times=span([value(cell, "wall_h") for cell in cells.values()], 2),
+        hosts=span([cell.value(HOSTS) for cell in cells.values()], 1),
+        times=span([cell.value(WALL_H) for cell in cells.values()], 2),
         differ=sum("holds" in (is_above(one), is_below(one)) for one in more),
         pairs=len(more),
     )
 
 
-def _more_increase(runs: A2haRuns) -> Iterator[Claim]:
-    """Neighbours of the sweep at a creationRatio of 0; with an increaseRatio of 0, none is ever created."""
-    for name, (quantity, digits, unit) in _SWEPT.items():
-        found, ours = {}, []
-        for job in SHORT_JOBS:
-            cells = {increase: runs.sweep[job][0.0, increase] for increase in RATIOS[1:]}
-            for low, high in pairwise(cells):
-                found[f"{job}, {high:g} - {low:g}"] = cells[high].less(cells[low], METRICS[quantity])
-            ends = [value(cells[increase], quantity) for increase in (RATIOS[1], RATIOS[-1])]
-            ours.append(f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}")
-        yield _SAID.judge(f"more-increase-{name}", found, "; ".join(ours) + unit)
-
-
-def _more_spread(runs: A2haRuns) -> Iterator[Claim]:
-    for name, (quantity, digits, unit) in _SWEPT.items():
-        found, ours = {}, []
-        for job in SHORT_JOBS:
-            high, low = runs.sweep[job][0.0, 1.0], runs.sweep[job][0.0, 0.25]
-            found[f"{job}, 1 - 0.25"] = sd_less(high, low, METRICS[quantity])
-            ours.append(f"{_sd(low, quantity):.{digits}f} to {_sd(high, quantity):.{digits}f}")
-        yield _SAID.judge(f"more-spread-{name}", found, "; ".join(ours) + unit)
+def _increase_ratio(runs: A2haRuns) -> Iterator[Claim]:
+    """Sweeps at a creationRatio of 0; with an increaseRatio of 0, none is ever created."""
+    ends = {job: (runs.sweep[job][0.0, RATIOS[1]], runs.sweep[job][0.0, RATIOS[-1]]) for job in SHORT_JOBS}
+    for name, quantity in _SWEPT.items():
+        ours = _listed(quantity.text(*pair) for pair in ends.values())
+        yield _SAID.judge(f"more-increase-{name}", _steps(runs, 0.0, quantity), ours + quantity.unit)
+    for name, quantity in _SWEPT.items():
+        found = {f"{job}, 1 - 0.25": high.sd_less(low, quantity) for job, (low, high) in ends.items()}
+        sds = (" to ".join(f"{of.sd_value(quantity):.{quantity.digits}f}" for of in pair) for pair in ends.values())
+        yield _SAID.judge(f"more-spread-{name}", found, _listed(sds) + quantity.unit)
 
 
 def _less_evident(runs: A2haRuns) -> Claim:
@@ -421,11 +377,12 @@ def _less_evident(runs: A2haRuns) -> Claim:
     smaller: list[Case] = []
     for job in SHORT_JOBS:
         cells = runs.sweep[job]
-        for quantity, compare, opposite in (("wall_h", below, above), ("hosts", above, below)):
-            metric = METRICS[quantity]
-            changes = {of: cells[of, 1.0].statistic(metric) - cells[of, 0.25].statistic(metric) for of in RATIOS[:-1]}
+        for of, compare, opposite in ((WALL_H, below, above), (HOSTS, above, below)):
+            changes = {
+                ratio: cells[ratio, 1.0].statistic(of) - cells[ratio, 0.25].statistic(of) for ratio in RATIOS[:-1]
+            }
             for creation in RATIOS[1:-1]:
-                text = f"{job}, creationRatio {creation:g}: {WORDS[quantity]}"
+                text = f"{job}, creationRatio {creation:g}: {of.words}"
                 present.append(compare(text, changes[creation], 3))
                 smaller.append(opposite(f"{text}, against 0", changes[creation] - changes[0.0], 3))
     ours = f"there {tally()(present)}; less {tally()(smaller)}"
@@ -465,12 +422,11 @@ def _variations(runs: A2haRuns) -> Claim:
 
     cells = _cells(runs)
     shares = {
-        f"{name}, of orderings:": percent_of_runs(cell, lambda run: low <= excess(run) <= high)
-        for name, cell in cells.items()
+        f"{name}, of orderings:": cell.percent(lambda run: low <= excess(run) <= high) for name, cell in cells.items()
     }
-    means = [cell.mean(excess).mean for cell in cells.values()]
-    by_hosts = span([cell.mean(lambda run: run.efficiency_percent).mean for cell in cells.values()], 0)
-    return _SAID.judge("variations", shares, f"{span(means[:2], 0)}; {span(means[2:], 0)} %", by_hosts=by_hosts)
+    means = [cell.value(excess) for cell in cells.values()]
+    by_hosts = span([cell.value(lambda run: run.efficiency_percent) for cell in cells.values()])
+    return _SAID.judge("variations", shares, f"{span(means[:2])}; {span(means[2:])} %", by_hosts=by_hosts)
 
 
 def _thirteen(runs: A2haRuns) -> Iterator[Claim]:
@@ -493,20 +449,18 @@ def _styles(runs: A2haRuns) -> Iterator[Claim]:
     pairs = {job: (runs.short(job, "aggressive"), runs.short(job, "conservative")) for job in _TWO_JOBS}
     yield _SAID.judge("better-for-the-same", {job: same_hosts_difference(*pair) for job, pair in pairs.items()}, _plus)
     wider = {
-        f"{job}: standard deviations, aggressive - conservative": sd_less(*pair, METRICS["hosts"])
-        for job, pair in pairs.items()
+        f"{job}: standard deviations, aggressive - conservative": one.sd_less(other, HOSTS)
+        for job, (one, other) in pairs.items()
     }
     ranges = {job: [span(cell.by_hosts) for cell in pair] for job, pair in pairs.items()}
-    yield _SAID.judge("narrower", wider, "; ".join(f"{inner} in {outer}" for outer, inner in ranges.values()))
-    hosts = {
-        f"{job}: aggressive - conservative": one.less(other, METRICS["hosts"]) for job, (one, other) in pairs.items()
-    }
+    yield _SAID.judge("narrower", wider, _listed(f"{inner} in {outer}" for outer, inner in ranges.values()))
+    hosts = {f"{job}: aggressive - conservative": one.less(other, HOSTS) for job, (one, other) in pairs.items()}
     yield _SAID.judge("more-hosts", hosts, _plus)
     # In some cases: in any of them.
     low, high = NEARLY_TWICE
-    times = {job: [run.hosts / _FIGURES.job(job).optimal_hosts for run in pair[0].runs] for job, pair in pairs.items()}
+    times = {job: [run.hosts / _OPTIMAL[job] for run in pair[0].runs] for job, pair in pairs.items()}
     near = [sum(low <= one <= high for one in found) for found in times.values()]
-    ours = f"{'; '.join(map(str, near))} of {len(times['image'])} orderings"
+    ours = f"{_listed(near)} of {len(times['image'])} orderings"
     most = " and ".join(f"{max(found):.2f} times ({job})" for job, found in times.items())
     yield _SAID.judge("twice-optimal", exactly("", any(near), ours), most=most)
 
@@ -526,42 +480,35 @@ def _alike(runs: A2haRuns) -> Iterator[Claim]:
         text = f"{both}, {counted(some, 'ordering')} below {limit}"
         found.append(Case(job, text, "not decided") if 0 < some <= _FEW else exactly(job, not some, text))
         ours.append(both)
-        slow, fast = (min(cell.values(METRICS["speedup"])) for cell in cells)
+        slow, fast = (min(cell.values(SPEEDUP)) for cell in cells)
         speedups[job] = 100 * abs(fast / slow - 1)
         least.append(f"{slow:.2f} and {fast:.2f}")
-    yield _SAID.judge("fewest-alike", found, "; ".join(ours), few=_FEW)
-    yield _SAID.judge("least-speedup-alike", speedups, "; ".join(least))
+    yield _SAID.judge("fewest-alike", found, _listed(ours), few=_FEW)
+    yield _SAID.judge("least-speedup-alike", speedups, _listed(least))
 
 
 def _in_par(runs: A2haRuns) -> Iterator[Claim]:
-    for name, quantity in (("in-par", "hosts"), ("in-par-payment", "payment_h")):
-        found = {f"{of}:": speedup_elasticity(cell, METRICS[quantity]) for of, cell in _cells(runs).items()}
+    for name, quantity in (("in-par", HOSTS), ("in-par-payment", PAYMENT_H)):
+        found = {f"{of}:": speedup_elasticity(cell, quantity) for of, cell in _cells(runs).items()}
         yield _SAID.judge(name, found, spread)
     # With all four pairs of ratios between which the paper lets a user choose.
-    always, least = [], []
-    for job in _TWO_JOBS:
-        efficiencies = [run.efficiency_percent for ratios in _USER for run in runs.sweep[job][ratios].runs]
-        low = sum(percent <= 50 for percent in efficiencies)
-        least.append(f"{min(efficiencies):.1f}")
-        always.append(exactly(f"{job}:", not low, f"{low} of {len(efficiencies)} orderings have 50 % or less"))
-    yield _SAID.judge("always-half", always, f"least {'; '.join(least)} %")
+    percents = {
+        job: [run.efficiency_percent for ratios in _USER for run in runs.sweep[job][ratios].runs] for job in _TWO_JOBS
+    }
+    low = {job: sum(percent <= 50 for percent in found) for job, found in percents.items()}
+    always = [
+        exactly(f"{job}:", not low[job], f"{low[job]} of {len(found)} orderings have 50 % or less")
+        for job, found in percents.items()
+    ]
+    yield _SAID.judge("always-half", always, f"least {_listed(map(min, percents.values()), '.1f')} %")
 
 
 def _prices(runs: A2haRuns) -> Iterator[Claim]:
     found, changes = {}, {}
     for job in _TWO_JOBS:
-        aggressive, conservative = (runs.short(job, style) for style in ("aggressive", "conservative"))
-        for quantity in ("payment_h", "speedup"):
-            found[f"{job}: {WORDS[quantity]}"] = aggressive.less(conservative, METRICS[quantity])
-        high, low = (
-            quotient(cell.statistic(METRICS["payment_h"]), cell.statistic(METRICS["speedup"]))
-            for cell in (aggressive, conservative)
-        )
-        assert high is not None
-        assert low is not None
-        ratio = quotient(high, low, 100.0)
-        assert ratio is not None
-        changes[job] = Statistic(ratio.value - 100, ratio.influence)
+        styles = [runs.short(job, style) for style in ("aggressive", "conservative")]
+        found |= {f"{job}: {of.words}": styles[0].less(styles[1], of) for of in (PAYMENT_H, SPEEDUP)}
+        changes[job] = percent_more(*(quotient(of.statistic(PAYMENT_H), of.statistic(SPEEDUP)) for of in styles))
     yield _SAID.judge("pays-more-for-time", found, lambda cases: f"{_plus(cases[::2])} h")
     yield _SAID.judge("proportional", changes, lambda cases: f"{with_intervals(cases)} %")
 
@@ -569,34 +516,29 @@ def _prices(runs: A2haRuns) -> Iterator[Claim]:
 # ---------------------------------------------------------------------------- sections 4.3, 4.4 and the abstract
 
 
-_DIGITS = {"hosts": 1, "wall_h": 2, "speedup": 1, "payment_h": 1}
-
-_MEASURED: tuple[LongQuantity, ...] = tuple(quantity for quantity in LONG_QUANTITIES if quantity != "hosts")
+_MEASURED = QUANTITIES[1:]
 """Quantities of the lines of the heuristic in Table 2, whose numbers of hosts the rule for long tasks was fitted to."""
 
-_Means = Callable[[LongQuantity], Estimate]
+_Means = Callable[[Quantity[A2haRun]], Estimate]
 
 
 def _table_1(runs: A2haRuns) -> Iterator[Claim]:
     """The paper prints no spread: within one standard deviation of our orderings is near, or what rounds to it."""
-    for name, metric in TABLE_1.items():
-        unit = {"charged_h": " h", "wasted_min": " min"}.get(name, "")
+    for quantity in TABLE_1:
         found = []
         for job in SHORT_JOBS:
-            cell, number = runs.short(job, runs.style), getattr(_FIGURES.job(job), name)
-            sd = cell.sd(metric)
-            reach = max(0.5, 0.0 if sd is None else sd.value)
-            near = f"{unit} (printed {number:g}, our standard deviation {reach:.1f})".strip()
-            found.append(about(job, cell.mean(metric), 1, near, value=number, points=reach))
-        ours = "; ".join(f"{case.mean:.1f}" for case in found)
-        yield _SAID.judge(f"table-1-{name}", found, f"{ours}{unit}")
+            cell, number = runs.short(job, runs.style), getattr(_FIGURES.job(job), quantity.name)
+            reach = max(0.5, cell.sd_value(quantity))
+            near = f"{quantity.unit} (printed {number:g}, our standard deviation {reach:.1f})".strip()
+            found.append(about(job, cell.mean(quantity), 1, near, value=number, points=reach))
+        ours = _listed((case.mean for case in found), ".1f")
+        yield _SAID.judge(f"table-1-{quantity.name}", found, f"{ours}{quantity.unit}")
 
 
 def _continued(runs: A2haRuns) -> Iterator[Claim]:
     cells = {job: runs.short(job, runs.style) for job in SHORT_JOBS}
     shares = {
-        job: estimate_of(cell.share_percent(lambda run: run.continued_hosts, METRICS["payment_h"]))
-        for job, cell in cells.items()
+        job: estimate_of(cell.share_percent(lambda run: run.continued_hosts, PAYMENT_H)) for job, cell in cells.items()
     }
     for job in ("image", "test-suite"):
         yield _SAID.judge(f"continued-{job}", shares[job])
@@ -606,7 +548,7 @@ def _continued(runs: A2haRuns) -> Iterator[Claim]:
         mean = None if share.mean is None or synthetic.mean is None else share.mean - synthetic.mean
         half_width = (share.half_width or 0.0) + (synthetic.half_width or 0.0)
         more[f"{job} less synthetic:"] = Estimate(share.n, mean, half_width)
-    ours = "; ".join(f"{share.mean or 0.0:.1f}" for share in shares.values())
+    ours = _listed((share.mean or 0.0 for share in shares.values()), ".1f")
     yield _SAID.judge("significant", more, f"{ours} against {synthetic.mean or 0.0:.1f} %")
     wasted = {}
     for job in shares:
@@ -616,30 +558,26 @@ def _continued(runs: A2haRuns) -> Iterator[Claim]:
 
 
 def _table_2(runs: A2haRuns) -> Iterator[Claim]:
-    def means(name: str, at_once: bool) -> _Means:
-        return lambda quantity: estimate(runs.line(name, quantity, at_once=at_once))
-
-    def means_of(cell: A2haCell) -> _Means:
-        return lambda quantity: cell.mean(METRICS[quantity])
+    def of_line(name: str, at_once: bool) -> _Means:
+        return lambda quantity: estimate(runs.line(name, quantity.name, at_once=at_once))
 
     for name in LINES:
-        yield _line(_FIGURES.case(name), LONG_QUANTITIES, means(name, False), means(name, True))
+        yield _line(_FIGURES.case(name), QUANTITIES, of_line(name, False), of_line(name, True))
     hosts = []
     for case in _FIGURES.heuristic_cases:
-        key = runs.style, case.initial_hosts
-        of_heuristic, of_ready = (means_of(cells[key]) for cells in (runs.long, runs.long_at_once))
-        yield _line(case, _MEASURED, of_heuristic, of_ready)
+        booting, ready = (cells[runs.style, case.initial_hosts] for cells in (runs.long, runs.long_at_once))
+        yield _line(case, _MEASURED, booting.mean, ready.mean)
         reach = max(case.hosts_sd or 0.0, 0.5)
-        hosts.append(about(case.case, of_heuristic("hosts"), 1, value=case.hosts, points=reach))
-    yield _SAID.judge("hosts-of-table-2", hosts, "; ".join(f"{case.mean:.0f}" for case in hosts))
+        hosts.append(about(case.case, booting.mean(HOSTS), 1, value=case.hosts, points=reach))
+    yield _SAID.judge("hosts-of-table-2", hosts, _listed((case.mean for case in hosts), ".0f"))
 
 
-def _line(case: Figures, quantities: Sequence[LongQuantity], booting: _Means, at_once: _Means) -> Claim:
+def _line(case: Figures, quantities: Sequence[Quantity[A2haRun]], booting: _Means, at_once: _Means) -> Claim:
     """A row of Table 2, which is of hosts that are ready at once, and with the boot time of section 4 beside."""
-    shown = [quantity for quantity in quantities if getattr(case, quantity) is not None and quantity != "speedup"]
+    shown = [of for of in quantities if getattr(case, of.name) is not None and of is not SPEEDUP]
 
     def numbers(values: _Means) -> str:
-        return "; ".join(f"{values(quantity).mean or 0.0:.{_DIGITS[quantity]}f}" for quantity in shown)
+        return "; ".join(f"{values(of).mean or 0.0:.{of.digits}f}" for of in shown)
 
     with_boot = claim(Statement(""), _near(case, quantities, booting)).verdict
     ours = f"{numbers(at_once)}; 5 min boot {numbers(booting)}"
@@ -647,16 +585,16 @@ def _line(case: Figures, quantities: Sequence[LongQuantity], booting: _Means, at
     return _SAID.judge(f"table-2, {case.case}", near, ours, without=verdict_in_words(with_boot))
 
 
-def _near(case: Figures, quantities: Sequence[LongQuantity], values: _Means) -> list[Case]:
+def _near(case: Figures, quantities: Sequence[Quantity[A2haRun]], values: _Means) -> list[Case]:
     """Tests of our means against the printed means and standard deviations."""
     found = []
     for quantity in quantities:
-        printed, sd = getattr(case, quantity), getattr(case, f"{quantity}_sd")
+        printed, sd = getattr(case, quantity.name), getattr(case, f"{quantity.name}_sd")
         if printed is not None and sd is not None:
             # 256 and 154 hosts are printed with a deviation of 0: what rounds to it is the same.
-            sd = max(sd, 0.5) if quantity == "hosts" else sd
+            sd = max(sd, 0.5) if quantity is HOSTS else sd
             unit = f"(printed {printed:g}, deviation {sd:g})"
-            found.append(about(WORDS[quantity], values(quantity), _DIGITS[quantity], unit, value=printed, points=sd))
+            found.append(about(quantity.words, values(quantity), quantity.digits, unit, value=printed, points=sd))
     return found
 
 
@@ -676,45 +614,44 @@ def _optimal_is_least(runs: A2haRuns) -> Claim:
 
 
 def _long_tasks(runs: A2haRuns) -> Iterator[Claim]:
-    alone = {name: mean_of(runs.line("1 per task", name)) for name in ("speedup", "payment_h")}
+    alone = {of: mean_of(runs.line("1 per task", of.name)) for of in (SPEEDUP, PAYMENT_H)}
     cells = {
         f"{case.case}, {style}": runs.long[style, case.initial_hosts]
         for case in _FIGURES.heuristic_cases
         for style in STYLES
     }
     found = {
-        f"{WORDS[name]}, {of}:": line - cell.statistic(METRICS[name])
-        for name, line in alone.items()
+        f"{quantity.words}, {of}:": line - cell.statistic(quantity)
+        for quantity, line in alone.items()
         for of, cell in cells.items()
     }
-    shown = [show(line.estimate, 1) for line in alone.values()]
-    yield _SAID.judge("best-and-dearest", found, f"{shown[0]}; {shown[1]} h")
-    paid = alone["payment_h"]
-    less = {f"{of}:": cell.statistic(METRICS["payment_h"]) - paid for of, cell in cells.items()}
+    yield _SAID.judge("best-and-dearest", found, f"{_listed(show(line.estimate, 1) for line in alone.values())} h")
+    paid = alone[PAYMENT_H]
+    less = {f"{of}:": cell.statistic(PAYMENT_H) - paid for of, cell in cells.items()}
     saved = span([-100 * one.value / paid.value for one in less.values()])
     yield _SAID.judge("cheaper-than-alone", less, f"{saved} % less")
     walls = {
-        "5 min boot": runs.line("1 per task", "wall_h"),
-        "no boot": runs.line("1 per task", "wall_h", at_once=True),
+        boot: mean_of(runs.line("1 per task", "wall_h", at_once=at_once))
+        for boot, at_once in (("5 min boot", False), ("no boot", True))
     }
     near = {
-        f"{style}, longest task with {boot}:": runs.long[style, 100].statistic(METRICS["wall_h"]) - mean_of(hours)
+        f"{style}, longest task with {boot}:": runs.long[style, 100].statistic(WALL_H) - longest
         for style in STYLES
-        for boot, hours in walls.items()
+        for boot, longest in walls.items()
     }
-    above_h = value(runs.long[runs.style, 100], "wall_h") - mean_of(walls["5 min boot"]).value
+    above_h = runs.long[runs.style, 100].value(WALL_H) - walls["5 min boot"].value
     yield _SAID.judge("near-optimal-time", near, f"{above_h:.2f} h")
 
 
 def _within_the_budget(runs: A2haRuns) -> Claim:
     """Claim on the least budget: what is below it is below every other, and none is printed."""
-    budgets = {job: _FIGURES.job(job).optimal_hosts for job in SHORT_JOBS}
+    cases = {job: runs.short(job, runs.style) for job in SHORT_JOBS}, runs.twice
     least, twice = (
         [
-            below(job, cells[job].mean(METRICS["payment_h"]), 1, f"h of {factor * hours}", limit=factor * hours)
-            for job, hours in budgets.items()
+            below(job, cells[job].mean(PAYMENT_H), 1, f"h of {factor * hours}", limit=factor * hours)
+            for job, hours in _OPTIMAL.items()
         ]
-        for factor, cells in ((1, {job: runs.short(job, runs.style) for job in SHORT_JOBS}), (2, runs.twice))
+        for factor, cells in enumerate(cases, start=1)
     )
     verdict = all_hold(least)
     return _SAID.decided(
@@ -723,8 +660,8 @@ def _within_the_budget(runs: A2haRuns) -> Claim:
         "; ".join(case.ours.partition(" h")[0] for case in least) + " h",
         below=verdict_in_words(verdict),
         below_twice=verdict_in_words(all_hold(twice)),
-        least="; ".join(map(str, least)),
-        twice="; ".join(map(str, twice)),
+        least=_listed(map(str, least)),
+        twice=_listed(map(str, twice)),
     )
 
 
@@ -735,10 +672,10 @@ def a2ha_findings(runs: A2haRuns) -> Iterator[Claim]:
     """Initial hosts, a larger budget, waiting for predictions, and what not knowing the run times costs."""
     yield from _initial_hosts(runs)
     base = {job: runs.short(job, "conservative") for job in SHORT_JOBS}
-    earlier = {job: runs.twice[job].less(base[job], METRICS["wall_h"]) for job in base}
+    earlier = {job: runs.twice[job].less(base[job], WALL_H) for job in base}
     hosts, paid, wall = (
-        [value(runs.twice[job], name) / value(base[job], name) for job in base]
-        for name in ("hosts", "payment_h", "wall_h")
+        [runs.twice[job].value(quantity) / base[job].value(quantity) for job in base]
+        for quantity in (HOSTS, PAYMENT_H, WALL_H)
     )
     sooner = span([100 * (1 - ratio) for ratio in wall])
     ours = f"{span(hosts, 1)} times the hosts, {span(paid, 1)} times the payment, {sooner} % earlier"
@@ -759,19 +696,14 @@ def _initial_hosts(runs: A2haRuns) -> Iterator[Claim]:
     found = []
     for style in STYLES:
         for more, fewer in pairwise(cases):
-            for quantity, compare in (("wall_h", below), ("payment_h", above)):
-                less = runs.long[style, more].less(runs.long[style, fewer], METRICS[quantity])
-                found.append(compare(f"{style}, {more} - {fewer}: {WORDS[quantity]}", less, 2))
+            for quantity, compare in ((WALL_H, below), (PAYMENT_H, above)):
+                less = runs.long[style, more].less(runs.long[style, fewer], quantity)
+                found.append(compare(f"{style}, {more} - {fewer}: {quantity.words}", less, 2))
     one, many = runs.long[runs.style, 1], runs.long[runs.style, 100]
-    times, paid = (
-        f"{value(one, name):.{digits}f} to {value(many, name):.{digits}f}"
-        for name, digits in (("wall_h", 2), ("payment_h", 0))
-    )
-    yield _SAID.judge("initial-hosts", found, f"1 to 100: {times} h, {paid} h paid")
+    paid = f"{one.value(PAYMENT_H):.0f} to {many.value(PAYMENT_H):.0f}"
+    yield _SAID.judge("initial-hosts", found, f"1 to 100: {WALL_H.text(one, many)} h, {paid} h paid")
     waits = {
-        f"{name}, {style}:": runs.long_at_once[style, initial].less(
-            runs.long_at_once[AT_THE_START, initial], METRICS["wall_h"]
-        )
+        f"{name}, {style}:": runs.long_at_once[style, initial].less(runs.long_at_once[AT_THE_START, initial], WALL_H)
         for initial, name in cases.items()
         for style in STYLES
     }

@@ -21,11 +21,22 @@ from ...paper_pictures import (
     panels,
     rows_of,
 )
-from ...paper_result import ComparisonRow
-from .printed import a2ha_figures
+from ...paper_tables import ComparisonRow
 from .runs import AT_THE_START
-from .settings import LONG_JOB, RATIOS, SHORT_JOBS, STYLES
-from .tables import AT_ONCE, BOOTING, BY_HOSTS, NOT_KNOWING, OPTIMAL_HOSTS, SWEEP, sweep_name
+from .settings import (
+    AT_ONCE,
+    BOOTING,
+    BY_HOSTS,
+    LONG_JOB,
+    NOT_KNOWING,
+    OPTIMAL_HOSTS,
+    RATIOS,
+    SHORT_JOBS,
+    STYLES,
+    SWEEP,
+    a2ha_figures,
+    sweep_name,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

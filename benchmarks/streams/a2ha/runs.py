@@ -11,17 +11,19 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from spotbag.core.quantities import SECONDS_PER_HOUR
+from spotbag.core.quantities import SECONDS_PER_HOUR, ExactSeconds
+from spotbag.core.statistics import Estimate
 from spotbag.core.workers import each
 from spotbag.instances.streams.draws import SampledJobs, draws
 from spotbag.instances.streams.stream import Stream
 from spotbag.replay.streams.engine import StreamReplay
-from spotbag.replay.streams.policies.a2ha import A2haSettings, LongTasks
-from spotbag.replay.streams.state import StreamPolicy
+from spotbag.replay.streams.policies.a2ha import TICK, A2ha, A2haSettings, LongTasks
+from spotbag.replay.streams.policies.fixed_fleet import FixedFleet
+from spotbag.replay.streams.state import StreamPolicy, StreamState, StreamVm
 
+from ...claims import estimate_of
 from ...paper import OnRuns, replayed
-from ...sample import Sample
-from ...statistics import Statistic, sd_of
+from ...statistics import Quantity, Sample, Statistic, less, sd_of
 from ..least_makespan import least_makespan_within, least_units_by
 from ..unit_bounds import HostLine, fewest_paid_units, one_host_per_task_line, serial_line
 from .settings import (
@@ -36,7 +38,6 @@ from .settings import (
     Style,
     sweep_ratios,
 )
-from .watched import AtTheStart, WatchedA2ha
 
 _SECONDS_PER_MINUTE = 60
 
@@ -49,6 +50,9 @@ _NEVER_S = 10**6
 
 FIG_4_TASKS = 25
 """Tasks after which the average run time is said to be near the final one."""
+
+EARLY_TASKS = 10
+"""Finished tasks after which the number of hosts is to be stable (section 3.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,30 +120,26 @@ _Key = TypeVar("_Key")
 
 Metric: TypeAlias = Callable[[A2haRun], float]
 
-METRICS: dict[str, Metric] = {
-    "hosts": lambda run: run.hosts,
-    "wall_h": lambda run: run.wall_h,
-    "speedup": lambda run: run.speedup,
-    "payment_h": lambda run: run.paid_units,
-}
-"""Averaged metrics, by the names of Table 2."""
+HOSTS = Quantity[A2haRun]("hosts", "hosts", 1, " hosts", lambda run: run.hosts)
+WALL_H = Quantity[A2haRun]("wall_h", "wall time (h)", 2, " h", lambda run: run.wall_h)
+SPEEDUP = Quantity[A2haRun]("speedup", "speedup", 1, "", lambda run: run.speedup)
+PAYMENT_H = Quantity[A2haRun]("payment_h", "payment (h)", 1, " h", lambda run: run.paid_units)
+QUANTITIES = (HOSTS, WALL_H, SPEEDUP, PAYMENT_H)
+"""Averaged quantities, as Table 2 has them."""
 
-TABLE_1: dict[str, Metric] = {
-    "charged_h": METRICS["payment_h"],
-    "interrupted_tasks": lambda run: run.interrupted_tasks,
-    "wasted_min": lambda run: run.wasted_s / _SECONDS_PER_MINUTE,
-    "continued_hosts": lambda run: run.continued_hosts,
-}
-"""Metrics of Table 1, by the names of its printed columns."""
+TABLE_1 = (
+    Quantity[A2haRun]("charged_h", "payment", 1, " h", PAYMENT_H.of),
+    Quantity[A2haRun]("interrupted_tasks", "interrupted tasks", 1, "", lambda run: run.interrupted_tasks),
+    Quantity[A2haRun]("wasted_min", "wasted time", 1, " min", lambda run: run.wasted_s / _SECONDS_PER_MINUTE),
+    Quantity[A2haRun]("continued_hosts", "continued hosts", 1, "", lambda run: run.continued_hosts),
+)
+"""Quantities of Table 1, by the names of its printed columns."""
 
 Values: TypeAlias = dict[str, float]
 """Values of a line of Table 2, by the names of the metrics."""
 
 LINES = ("serial", "optimal", "1 per task")
 """Lines of Table 2 that no prediction makes."""
-
-WORDS = {"hosts": "hosts", "wall_h": "wall time (h)", "speedup": "speedup", "payment_h": "payment (h)"}
-"""Names of the metrics in sentences."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,15 @@ class A2haCell(Sample[A2haRun]):
     def sd(self, metric: Metric) -> Statistic | None:
         """Standard deviation of a number over the orderings; None of a single one."""
         return sd_of(self.values(metric))
+
+    def sd_value(self, metric: Metric) -> float:
+        """Standard deviation of a number to be shown; 0 of a single ordering."""
+        sd = self.sd(metric)
+        return 0.0 if sd is None else sd.value
+
+    def sd_less(self, other: A2haCell, metric: Metric) -> Estimate:
+        """Standard deviation of a number less that of another cell, over the same orderings."""
+        return estimate_of(less(self.sd(metric), other.sd(metric)))
 
     @cached_property
     def by_hosts(self) -> dict[int, list[A2haRun]]:
@@ -470,3 +479,73 @@ def _best_plans(stream: Stream, time_limit_s: float, case: tuple[int, Sequence[A
         least_units = least_units_by(seconds, unit_s, boot_s, run.wall_s, run.paid_units)
         found.append(NotKnowing(run, fewest, *least_units, hosts, wall_s, best.lower_bound_s))
     return found
+
+
+# ---------------------------------------------------------------------------- policies
+
+
+class WatchedA2ha(A2ha):
+    """The heuristic, which also notes what came when; of a single job.
+
+    Attributes
+    ----------
+    order : tuple of int
+        Tasks in the order in which they were selected at random.
+    first_created_s : int or None
+        When the first prediction created hosts; None if none did.
+    first_hosts : int
+        Hosts in all after that.
+    early_hosts : int
+        Hosts in all once `EARLY_TASKS` tasks have finished.
+    """
+
+    def __init__(self, settings: A2haSettings) -> None:
+        super().__init__(settings)
+        self.order: tuple[int, ...] = ()
+        self.first_created_s: ExactSeconds | None = None
+        self.first_hosts = settings.initial_hosts
+        self.early_hosts = settings.initial_hosts
+        self._busy_s: dict[int, ExactSeconds] = {}
+
+    def submitted(self, replay: StreamState, job: int) -> None:
+        """Note the order of the tasks."""
+        super().submitted(replay, job)
+        self.order = tuple(reversed(self._tasks))
+
+    def finished(self, replay: StreamState, vm: StreamVm, task: int, took_s: ExactSeconds) -> None:
+        """Record the hosts created after the first tasks, and the predictions."""
+        super().finished(replay, vm, task, took_s)
+        if self._finished <= EARLY_TASKS:
+            self.early_hosts = len(replay.vms)
+        self._look(replay)
+
+    def woken(self, replay: StreamState, datum: int) -> None:
+        """Record the predictions, or the work of a host in its first unit."""
+        if datum != TICK and datum not in self._busy_s:
+            vm = replay.vms[datum]
+            self._busy_s[datum] = vm.busy_s + (0 if vm.task is None else replay.now_s - vm.started_s)
+        super().woken(replay, datum)
+        self._look(replay)
+
+    def _look(self, replay: StreamState) -> None:
+        if self.first_created_s is None and len(replay.vms) > self._initial:
+            self.first_created_s = replay.now_s
+            self.first_hosts = len(replay.vms)
+
+    def later_units(self, replay: StreamState) -> tuple[ExactSeconds, ExactSeconds]:
+        """Paid seconds of all hosts after their first units, and those of them in which tasks ran."""
+        paid_s: ExactSeconds = 0
+        busy_s: ExactSeconds = 0
+        for vm in replay.vms:
+            if vm.terminated_s - vm.requested_s > self._first_unit_s:
+                paid_s += replay.paid_until_s(vm, vm.terminated_s) - vm.requested_s - self._first_unit_s
+                busy_s += vm.busy_s - self._busy_s[vm.index]
+        return paid_s, busy_s
+
+
+class AtTheStart(FixedFleet):
+    """Fleet of hosts created at the start, which stop with their unit once there are no tasks for them."""
+
+    def block_ended(self, replay: StreamState, vm: StreamVm) -> None:
+        """Stop the host."""
+        replay.terminate(vm)

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...claims import ABOUT, Case, Claim, Found, about, above, below, exactly, span, tally, together
 from ...data_files import Statements
-from .printed import QUANTITIES, Quantity, thai_figures
 from .runs import XLARGE, Metric, ThaiRuns, cost_usd, idle_s, late_s, late_tasks, types_used
-from .settings import EXAMPLE_FRACTION, KNOWN, UNKNOWN
+from .settings import EXAMPLE_FRACTION, KNOWN, QUANTITIES, UNKNOWN, Quantity, thai_figures
 
 LESS_THAN_USD = 1.0
 """Most dollars by which the settings that cost almost the same are said to be dearer."""

@@ -20,10 +20,18 @@ from spotbag.replay.streams.state import StreamPolicy
 
 from ...claims import estimate_of, span
 from ...paper import OnRuns, replayed
-from ...sample import Sample
-from ...statistics import Statistic, quotient
-from .printed import Quantity, RatioUnit, thai_figures
-from .settings import KNOWN, UNKNOWN, ThaiOptions, fixed_setting, thai_stream, without_type
+from ...statistics import Sample, Statistic, less, percent_more, quotient
+from .settings import (
+    KNOWN,
+    UNKNOWN,
+    Quantity,
+    RatioUnit,
+    ThaiOptions,
+    fixed_setting,
+    thai_figures,
+    thai_stream,
+    without_type,
+)
 
 XLARGE = "m3.xlarge"
 """The VM type that ``known`` does without, and on which ``unknown`` must sample."""
@@ -141,14 +149,14 @@ class ThaiRuns:
     def ratio(self, policy: str, against: str, quantity: Quantity, unit: RatioUnit) -> Estimate:
         """Ratio of the means of two policies, in times or in percent above."""
         mine, other = self.approaches[policy].number(quantity), self.approaches[against].number(quantity)
-        factor, base = (1.0, 0.0) if unit == "times" else (100.0, 100.0)
-        found = None if mine is None or other is None else quotient(mine, other, factor)
-        return estimate_of(found and Statistic(found.value - base, found.influence))
+        if unit == "percent_more":
+            return estimate_of(percent_more(mine, other))
+        return estimate_of(mine and other and quotient(mine, other))
 
 
 def _difference(one: Approach, other: Approach, quantity: Quantity, times: float = 1.0) -> Estimate:
-    mine, its = one.number(quantity), other.number(quantity)
-    return estimate_of(None if mine is None or its is None else mine - its.scaled(times))
+    its = other.number(quantity)
+    return estimate_of(less(one.number(quantity), its and its.scaled(times)))
 
 
 def cost_usd(run: StreamOutcome) -> float:

@@ -231,7 +231,7 @@ def _papers(asked: Specification, out: str, workers: Workers) -> list[str]:
                 result = papers.replayed_paper(paper, options, name, left=True)
             except LimitReached:
                 return done
-            write_text(path, papers_module("paper_result").format_result(result, ".json"))
+            write_text(path, papers_module("paper_tables").format_result(result, ".json"))
             wrote(str(path))
         done.append(name)
     return done

@@ -23,6 +23,7 @@ from spotbag_papers.bags.burst_hads.runs import (
     burst_hads_days,
 )
 from spotbag_papers.bags.paper_days import (
+    burst_hads_figures,
     cost_usd,
     library_job,
     make_plan,
@@ -30,10 +31,9 @@ from spotbag_papers.bags.paper_days import (
     on_demand_market,
     paper_scenario,
 )
-from spotbag_papers.bags.printed import burst_hads_figures
 from spotbag_papers.data_files import Figures
 from spotbag_papers.paper import compare
-from spotbag_papers.paper_result import PublishedComparisonResult
+from spotbag_papers.paper_tables import PublishedComparisonResult
 from spotbag_papers.statistics import reduction_percent
 from tests.helpers.paper_results import (
     compared,

@@ -12,13 +12,14 @@ from spotbag.instances.library import library_instance
 from spotbag.replay.bags.policies import named_policy
 from spotbag.replay.bags.runs import replay_day, trace_day
 from spotbag.schedules.schedule import Schedule
-from spotbag_papers.bags.hads.claims import _distance, percent_more, range_of_three
-from spotbag_papers.bags.hads.first_cycle import FirstCycle, first_cycle
+from spotbag_papers.bags.hads.claims import _distance, range_of_three
 from spotbag_papers.bags.hads.paper import AS_READ, BY_ALGORITHM_1
 from spotbag_papers.bags.hads.paper import PAPER as HADS
 from spotbag_papers.bags.hads.runs import (
+    FirstCycle,
     HadsDays,
     HadsOptions,
+    first_cycle,
     on_demand_rate_usd,
     price_difference_percent,
     spot_offers,
@@ -27,17 +28,17 @@ from spotbag_papers.bags.paper_days import (
     ENVIRONMENTS,
     Cell,
     cost_usd,
+    hads_figures,
     library_job,
     make_plan,
     none_late,
     on_demand_market,
     vms_of,
 )
-from spotbag_papers.bags.printed import hads_figures
 from spotbag_papers.claims import Claim, count_verdicts
 from spotbag_papers.paper import compare
-from spotbag_papers.paper_result import PublishedComparisonResult
-from spotbag_papers.statistics import Statistic, mean_of
+from spotbag_papers.paper_tables import PublishedComparisonResult
+from spotbag_papers.statistics import Statistic, mean_of, percent_more
 from tests.helpers.paper_results import compared, demand_judged_claims, replayed
 from tests.helpers.tiny_days import bag, day, plan, vm_type
 
@@ -291,8 +292,9 @@ def test_spot_vms_that_never_steal_do_not_steal_once(days: HadsDays, one_day: Pu
 def test_a_cost_relative_to_another_has_no_interval_if_it_is_the_same_share_on_all_days() -> None:
     """The mean that it was divided by was taken as exact."""
     more = percent_more(mean_of([1.1, 2.2, 4.4]), mean_of([1.0, 2.0, 4.0]))
-    assert more.mean == pytest.approx(10)
-    assert more.half_width == pytest.approx(0, abs=1e-9)
+    assert more is not None
+    assert more.value == pytest.approx(10)
+    assert more.estimate.half_width == pytest.approx(0, abs=1e-9)
 
 
 # ---------------------------------------------------------------------------- findings

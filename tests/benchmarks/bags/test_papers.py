@@ -19,7 +19,9 @@ from spotbag_papers.bags.hads.runs import SCENARIOS, HadsOptions
 from spotbag_papers.bags.paper_days import (
     DayOptions,
     Misses,
+    burst_hads_figures,
     collect_misses,
+    hads_figures,
     library_job,
     make_plan,
     miss_causes,
@@ -28,7 +30,6 @@ from spotbag_papers.bags.paper_days import (
     vms_of,
     with_paper_d_spot,
 )
-from spotbag_papers.bags.printed import burst_hads_figures, hads_figures
 from spotbag_papers.claims import (
     Case,
     Claim,
@@ -50,7 +51,7 @@ from spotbag_papers.claims import (
     together,
     verdicts_in_words,
 )
-from spotbag_papers.paper_result import (
+from spotbag_papers.paper_tables import (
     ComparisonRow,
     PublishedComparisonResult,
     format_result,

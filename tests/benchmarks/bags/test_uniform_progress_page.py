@@ -20,9 +20,8 @@ from spotbag_papers.bags.uniform_progress.runs import (
     UniformProgressRuns,
     Window,
 )
-from spotbag_papers.page import bibtex
-from spotbag_papers.pages import PAGES
-from spotbag_papers.paper_result import PublishedComparisonResult
+from spotbag_papers.page import PAGES, bibtex
+from spotbag_papers.paper_tables import PublishedComparisonResult
 from tests.helpers.paper_results import (
     compared,
     demand_judged_claims,

@@ -20,14 +20,7 @@ from spotbag.replay.platforms.runs import replay_platform
 from spotbag_papers.claims import Claim
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_pictures import write_pictures
-from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
-from spotbag_papers.platforms.caron.assumptions import (
-    NONE_DISPLACED,
-    ROUND_ROBIN,
-    Assumptions,
-    PowerLawCloud,
-    replayed,
-)
+from spotbag_papers.paper_tables import ComparisonRow, PublishedComparisonResult
 from spotbag_papers.platforms.caron.claims import Lower, caron_claims, compared, counted, in_general, median_percent
 from spotbag_papers.platforms.caron.paper import PAPER as CARON
 from spotbag_papers.platforms.caron.pictures import PICTURES
@@ -38,16 +31,21 @@ from spotbag_papers.platforms.caron.settings import (
     FASTEST,
     GRID_BUDGETS,
     MONEY,
+    NONE_DISPLACED,
     POLICIES,
     PROCESSORS,
+    ROUND_ROBIN,
     RULES,
     SETS,
     TIME,
     UNDISPLACED,
+    Assumptions,
     CaronOptions,
+    PowerLawCloud,
     Setting,
     Values,
     measured,
+    replayed,
 )
 from spotbag_papers.platforms.caron.trees import TreeRuns, shape_of, tree_runs
 from tests.helpers.paper_results import demand_judged_claims, demand_no_result_if_stopped, demand_page

@@ -25,19 +25,22 @@ from spotbag.replay.streams.runs import replay_stream
 from spotbag_papers.claims import Claim, count_verdicts
 from spotbag_papers.command import app
 from spotbag_papers.paper_pictures import PRINTED, prepare_pictures, write_pictures
-from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag_papers.paper_tables import ComparisonRow, PublishedComparisonResult
 from spotbag_papers.streams.a2ha.claims import a2ha_claims, same_hosts_difference, speedup_elasticity
 from spotbag_papers.streams.a2ha.paper import PAPER as A2HA
+from spotbag_papers.streams.a2ha.paper import _true_optimum
 from spotbag_papers.streams.a2ha.pictures import PICTURES
-from spotbag_papers.streams.a2ha.printed import LONG_QUANTITIES, a2ha_figures
 from spotbag_papers.streams.a2ha.runs import (
     AT_THE_START,
+    EARLY_TASKS,
     FIG_4_TASKS,
+    QUANTITIES,
     A2haCell,
     A2haRun,
     A2haRuns,
     NotKnowing,
     Order,
+    WatchedA2ha,
     a2ha_runs,
     lines_of,
     n_a2ha_runs,
@@ -50,10 +53,9 @@ from spotbag_papers.streams.a2ha.settings import (
     STYLES,
     A2haOptions,
     Ratios,
+    a2ha_figures,
     sweep_ratios,
 )
-from spotbag_papers.streams.a2ha.tables import _true_optimum
-from spotbag_papers.streams.a2ha.watched import EARLY_TASKS, WatchedA2ha
 from spotbag_papers.streams.least_makespan import least_makespan_within
 from spotbag_papers.streams.unit_bounds import HostLine, fewest_paid_units, hosts_by_formula, one_host_per_task_line
 from tests.helpers.paper_results import compared, demand_judged_claims, demand_no_result_if_stopped, demand_page
@@ -824,4 +826,4 @@ def test_a_single_ordering_has_no_deviations() -> None:
     single = cell([run()])
     assert single.sd(lambda one: one.hosts) is None
     assert single.mean(lambda one: one.hosts).half_width is None
-    assert set(LONG_QUANTITIES) == {"hosts", "wall_h", "speedup", "payment_h"}
+    assert [quantity.name for quantity in QUANTITIES] == ["hosts", "wall_h", "speedup", "payment_h"]

@@ -21,13 +21,12 @@ from spotbag.replay.streams.state import JobProgress
 from spotbag_papers.claims import Claim
 from spotbag_papers.paper import compare
 from spotbag_papers.paper_pictures import prepare_pictures, rows_of, write_pictures
-from spotbag_papers.paper_result import ComparisonRow, PublishedComparisonResult
+from spotbag_papers.paper_tables import ComparisonRow, PublishedComparisonResult
 from spotbag_papers.statistics import Statistic
 from spotbag_papers.streams.thai.claims import thai_claims
 from spotbag_papers.streams.thai.paper import PAPER as THAI
 from spotbag_papers.streams.thai.paper import work_percent
 from spotbag_papers.streams.thai.pictures import PICTURES
-from spotbag_papers.streams.thai.printed import thai_figures
 from spotbag_papers.streams.thai.runs import (
     Approach,
     SampledRuns,
@@ -40,6 +39,7 @@ from spotbag_papers.streams.thai.settings import (
     SAMPLING_FRACTIONS,
     UNKNOWN,
     ThaiOptions,
+    thai_figures,
     thai_stream,
     without_type,
 )
