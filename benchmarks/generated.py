@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from spotbag.core.errors import SpotbagError
@@ -28,30 +29,24 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
+_DOCUMENTS = {
+    "instances/instance.schema.json": "instances.instance:Instance",
+    "instances/streams/stream.schema.json": "instances.streams.stream:Stream",
+    "instances/platforms/platform.schema.json": "instances.platforms.platform:Platform",
+    "instances/bags/timeline.schema.json": "instances.bags.timeline:TimelineDocument",
+    "instances/bags/scenario.schema.json": "instances.bags.scenario_files:ScenarioDocument",
+    "instances/bags/catalogue.schema.json": "instances.bags.vm_catalogue:Catalogue",
+    "schedules/schedule.schema.json": "schedules.documents:ScheduleDocument",
+    "schedules/state.schema.json": "schedules.state:State",
+    "experiments/bags/submitted-plan.schema.json": "experiments.bags.submissions:PlanRow",
+    "experiments/bags/submitted-days.schema.json": "experiments.bags.submissions:DaysRow",
+}
+"""Records of all formats, below ``spotbag``, by the paths of their JSON Schemas in a checkout."""
+
+
 def documents() -> Mapping[str, type[BaseModel]]:
     """Records of all formats, by the paths of their JSON Schemas in a checkout."""
-    from spotbag.experiments.bags.submissions import DaysRow, PlanRow
-    from spotbag.instances.bags.scenario_files import ScenarioDocument
-    from spotbag.instances.bags.timeline import TimelineDocument
-    from spotbag.instances.bags.vm_catalogue import Catalogue
-    from spotbag.instances.instance import Instance
-    from spotbag.instances.platforms.platform import Platform
-    from spotbag.instances.streams.stream import Stream
-    from spotbag.schedules.documents import ScheduleDocument
-    from spotbag.schedules.state import State
-
-    return {
-        "instances/instance.schema.json": Instance,
-        "instances/streams/stream.schema.json": Stream,
-        "instances/platforms/platform.schema.json": Platform,
-        "instances/bags/timeline.schema.json": TimelineDocument,
-        "instances/bags/scenario.schema.json": ScenarioDocument,
-        "instances/bags/catalogue.schema.json": Catalogue,
-        "schedules/schedule.schema.json": ScheduleDocument,
-        "schedules/state.schema.json": State,
-        "experiments/bags/submitted-plan.schema.json": PlanRow,
-        "experiments/bags/submitted-days.schema.json": DaysRow,
-    }
+    return {path: resolve_name(f"spotbag.{record}") for path, record in _DOCUMENTS.items()}
 
 
 def schemas() -> Mapping[str, str]:

@@ -114,6 +114,13 @@ def halves(rows: Iterable[ComparisonRow]) -> list[float]:
     return [row.ours.half_width or 0.0 for row in rows]
 
 
+def line_with_bars(
+    axes: Axes, places: Sequence[float], rows: Sequence[ComparisonRow], spread: Sequence[float], label: str, **look: Any
+) -> None:
+    """Draw means over some places, each with a bar of what it spreads to either side."""
+    axes.errorbar(places, means(rows), spread, label=label, **{"capsize": 2.5, "elinewidth": 0.9, **look})
+
+
 def number_above(axes: Axes, place: float, row: ComparisonRow, digits: int, size: float, shift: int = 0) -> None:
     """Write a mean above its interval."""
     axes.annotate(

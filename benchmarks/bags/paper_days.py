@@ -75,6 +75,10 @@ FROM_ALGORITHM_1 = "Algorithm 1"
 FROM_PRINTED_MAKESPAN = "printed makespan"
 
 
+Share: TypeAlias = Literal["new", "idle", "busy", "resumed"]
+SHARES: tuple[Share, ...] = ("new", "idle", "busy", "resumed")
+
+
 class Environment(Record):
     """Limits and types of VMs, where the authors' files differ from what the papers print.
 
@@ -197,6 +201,31 @@ class Cell(Sample[DayOutcome]):
     def reduction_percent(self, other: Cell, metric: Callable[[DayOutcome], float]) -> Statistic:
         """Percentage by which the mean of a number is below that of another cell, day by day."""
         return reduction_percent(self.values(metric), other.values(metric))
+
+    def share_after_percent(self, share: Share) -> Statistic | None:
+        """Share of the hibernations of VMs that had tasks; None if there was none.
+
+        Either some task was migrated to a VM in that state afterwards, or the VM resumed before its migration trigger.
+        A hibernation may count for several.
+        """
+        return self.share_percent(
+            lambda day: day.resumes_in_time if share == "resumed" else day.hibernations_by_migration[share],
+            lambda day: day.busy_hibernations,
+        )
+
+    @property
+    def hibernated_vms_percent(self) -> Statistic | None:
+        """Share of the spot VMs that hibernated at least once; None if there are none."""
+
+        def spot_vms(least_s: int) -> Callable[[DayOutcome], float]:
+            return lambda day: sum(bill.market == "spot" and bill.hibernated_s >= least_s for bill in day.bills)
+
+        return self.share_percent(spot_vms(1), spot_vms(0))
+
+    @property
+    def steal_success_percent(self) -> Statistic | None:
+        """Share of the attempts to steal that took a task; None if there was none."""
+        return self.share_percent(lambda day: day.steals, lambda day: day.steal_attempts)
 
     @property
     def late_days(self) -> list[DayOutcome]:

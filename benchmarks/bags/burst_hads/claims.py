@@ -34,7 +34,7 @@ def burst_hads_claims(days: BurstHadsDays) -> Iterator[Claim]:
     for policy, misses in days.misses.items():
         late = f"{len(misses.late_s)} of {misses.days:,} days late"
         why = f"{misses}; {misses.why()}" if misses.late_s else misses.why()
-        yield _SAID.decided(f"{_name(policy)}-in-time", misses.verdict, late, why=why)
+        yield _SAID.decided(f"{policy}-in-time", misses.verdict, late, why=why)
     yield _SAID.judge("hads-in-time-observed", none_late(pair.hads for pair in days.pairs.values()))
 
 
@@ -163,7 +163,7 @@ def _against_on_demand(days: BurstHadsDays) -> Iterator[Claim]:
     for policy in _NAMES:
         cheaper = {_place(pair): pair.of(policy).less(days.on_demand(pair.burst.job), cost_usd) for pair in pairs}
         to_last_task = sum(is_above(days.saving(pair.of(policy), "last-task").estimate) == "holds" for pair in pairs)
-        yield _SAID.judge(f"{_name(policy)}-cheaper-than-on-demand", cheaper, tally("cells"), to_last_task=to_last_task)
+        yield _SAID.judge(f"{policy}-cheaper-than-on-demand", cheaper, tally("cells"), to_last_task=to_last_task)
     stated = days.stated()
     printed = {(entry.quantity, entry.of): entry.printed for entry in burst_hads_figures().averages}
     for policy in _NAMES:
@@ -210,10 +210,6 @@ def _percentage(name: str, ours: Statistic, printed: float, costs: str = "") -> 
     points = ours.value - printed
     off = f"{abs(points):.1f} points {'more' if points > 0 else 'less'} than printed"
     return _SAID.judge(name, ours, numbers, off=off, costs=costs)
-
-
-def _name(policy: str) -> str:
-    return policy.removesuffix("-hads")
 
 
 def _field(policy: str) -> str:

@@ -29,7 +29,7 @@ from ...claims import (
 )
 from ...data_files import Figures, Statements
 from ...statistics import Statistic, average, less, percent_more, quotient, ratio_of, sd_of
-from ..paper_days import FROM_PRINTED_MAKESPAN, PRINTED_RUNS, Cell, cost_usd, hads_figures, makespan_s, none_late
+from ..paper_days import FROM_PRINTED_MAKESPAN, PRINTED_RUNS, Cell, Share, cost_usd, hads_figures, makespan_s, none_late
 from .runs import (
     BIG_JOB,
     CHECKPOINTS,
@@ -39,15 +39,11 @@ from .runs import (
     SWEEP_K_R,
     TABLE_10,
     HadsDays,
-    Share,
-    hibernated_vms_percent,
     hibernations,
     migrations,
     planned_offers,
     price_difference_percent,
-    share_percent,
     spot_offers,
-    steal_success_percent,
 )
 
 _SAID = Statements.read(__package__)
@@ -219,8 +215,8 @@ def _by_scenario(days: HadsDays) -> Iterator[Claim]:
     under = below(near.label, j80, 1, "%", limit=50.0)
     yield _saves(days, "sc1-j80", [("J80", "sc1")], [together(near.label, [near, under], near.ours)])
     of_sc1 = {job: cells[job, "sc1"] for job in jobs}
-    yield _SAID.judge("sc1-half-hibernate", {job: hibernated_vms_percent(cell) for job, cell in of_sc1.items()})
-    yield _SAID.judge("sc1-not-new", {job: share_percent(cell, "new") for job, cell in of_sc1.items()})
+    yield _SAID.judge("sc1-half-hibernate", {job: cell.hibernated_vms_percent for job, cell in of_sc1.items()})
+    yield _SAID.judge("sc1-not-new", {job: cell.share_after_percent("new") for job, cell in of_sc1.items()})
     yield _share(days, "sc1", "busy", jobs)
     yield _extreme(days, "sc3-cheapest", "sc3")
     yield _saves(days, "sc3-over-60", [(job, "sc3") for job in jobs])
@@ -277,7 +273,7 @@ def _extreme(days: HadsDays, name: str, scenario: str) -> Claim:
 def _occur(days: HadsDays, name: str, scenarios: Sequence[str], shares: Sequence[Share]) -> Claim:
     """Claims that some outcomes of hibernations occur in some scenarios, for every job."""
     found = {
-        f"{job} {scenario} {share}": share_percent(days.cells[job, scenario], share)
+        f"{job} {scenario} {share}": days.cells[job, scenario].share_after_percent(share)
         for scenario in scenarios
         for job in days.jobs
         for share in shares
@@ -288,7 +284,7 @@ def _occur(days: HadsDays, name: str, scenarios: Sequence[str], shares: Sequence
 
 def _share(days: HadsDays, scenario: str, share: Share, jobs: Sequence[str], of: str = "") -> Claim:
     """A share of the hibernations of a scenario that the text states of some jobs (Figs 9 and 10)."""
-    found = {job: share_percent(days.cells[job, scenario], share) for job in jobs}
+    found = {job: days.cells[job, scenario].share_after_percent(share) for job in jobs}
     slept_s = estimate_of(days.hibernation_duration_s(scenario)).mean or 0.0
     ours = numbers if len(jobs) > 1 else lambda cases: f"{cases[0].ours.partition(' ')[0]} %"
     return _SAID.judge(f"share-{scenario}-{share}{of}", found, ours, slept_s=slept_s)
@@ -320,7 +316,7 @@ def _rates(days: HadsDays) -> Iterator[Claim]:
     at_six = {k_r: costs[6, k_r] for k_r in SWEEP_K_R}
     alike = {f"k_r = {k_r} against 0": percent_more(at_six[k_r], at_six[0]) for k_r in SWEEP_K_R[1:]}
     yield _SAID.judge("same-at-six", alike, _usd(at_six.values()))
-    shares = {f"k_r = {k_r}": hibernated_vms_percent(days.sweep[6, k_r]) for k_r in SWEEP_K_R}
+    shares = {f"k_r = {k_r}": days.sweep[6, k_r].hibernated_vms_percent for k_r in SWEEP_K_R}
     yield _SAID.judge("all-hibernate-at-six", shares)
     yield _SAID.judge("at-once-at-seven", estimate(days.first_hibernation_s))
     cheaper = {f"k_r = {k_r}": costs[7, k_r] - costs[6, k_r] for k_r in SWEEP_K_R[1:]}
@@ -336,7 +332,7 @@ def _distance(cost: Statistic, price: float) -> Statistic:
 
 def _stealing(days: HadsDays) -> Iterator[Claim]:
     """Section 5.3.4, Fig. 12."""
-    rates = {scenario: steal_success_percent(days.cells[BIG_JOB, scenario]) for scenario in SCENARIOS}
+    rates = {scenario: days.cells[BIG_JOB, scenario].steal_success_percent for scenario in SCENARIOS}
     means = {scenario: estimate_of(rate).mean or 0.0 for scenario, rate in rates.items()}
     stated, named = hads_figures().steal_success_percent, ("sc2", "sc5", "sc1")
     near = [about(name, rates[name], 1, "%", value=stated[name], points=ABOUT.points) for name in named]
@@ -391,7 +387,7 @@ def _checkpoints(days: HadsDays) -> Iterator[Claim]:
     yield _SAID.judge("as-many-checkpoints", case, f"{counts[few].value:.0f} to {counts[many].value:.0f}")
     moved = {name: cells[name].statistic(migrations) for name in ("sc1", "sc2")}
     times = quotient(moved["sc2"], moved["sc1"])
-    hibernated = estimate_of(hibernated_vms_percent(cells["sc1"])).mean or 0.0
+    hibernated = estimate_of(cells["sc1"].hibernated_vms_percent).mean or 0.0
     yield _SAID.judge("nine-times", times, f"{estimate_of(times).mean or 0:.1f} times", hibernated=hibernated)
     saved = {name: cell.statistic(lambda day: day.cpu_time_saved_s) for name, cell in cells.items()}
     yield _SAID.judge("twelve-minutes", saved["sc2"], f"{saved['sc2'].value:,.0f} s")

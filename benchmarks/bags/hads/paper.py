@@ -16,6 +16,7 @@ from ...statistics import average
 from ..paper_days import (
     FROM_ALGORITHM_1,
     FROM_PRINTED_MAKESPAN,
+    SHARES,
     BaselineBilling,
     cost_usd,
     environments,
@@ -32,7 +33,6 @@ from .runs import (
     METRICS,
     POLICY,
     SCENARIOS,
-    SHARES,
     TABLE_10,
     HadsDays,
     HadsOptions,
@@ -40,9 +40,7 @@ from .runs import (
     hads_days,
     n_hads_days,
     on_demand_rate_usd,
-    share_percent,
     spot_offers,
-    steal_success_percent,
     sweep_name,
 )
 
@@ -70,11 +68,11 @@ def hads_rows(days: HadsDays) -> Iterator[ComparisonRow]:
         for share in SHARES:
             stated = known.get((job, scenario, share))
             shown = (None, "=") if stated is None else (stated.percent, stated.relation)
-            ours = share_percent(cell, share)
+            ours = cell.share_after_percent(share)
             yield row_of("Figs 9-10", job, scenario, POLICY, f"share_{share}_percent", ours, *shown)
     yield from _fig_11(days)
     for scenario in SCENARIOS:
-        ours, rate = steal_success_percent(days.cells[BIG_JOB, scenario]), figures.steal_success_percent.get(scenario)
+        ours, rate = days.cells[BIG_JOB, scenario].steal_success_percent, figures.steal_success_percent.get(scenario)
         yield row_of("Fig. 12", BIG_JOB, scenario, POLICY, "steal_success_percent", ours, rate)
     for steal in figures.steals:
         # Tasks of spot VMs in sc2, planned and stolen; the lines are of VM types.

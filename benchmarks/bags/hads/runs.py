@@ -52,9 +52,6 @@ SWEEP_K_R = (0, 3, 7)
 Metric: TypeAlias = Callable[[DayOutcome], float]
 """A number of a day."""
 
-Share: TypeAlias = Literal["new", "idle", "busy", "resumed"]
-SHARES: tuple[Share, ...] = ("new", "idle", "busy", "resumed")
-
 BaselinePlan: TypeAlias = Literal["own", "same"]
 
 
@@ -294,35 +291,6 @@ def _first_hibernations_s(plan: Schedule, options: HadsOptions) -> list[float]:
         if first:
             found.append(sum(first.values()) / len(first))
     return found
-
-
-def share_percent(cell: Cell, share: Share) -> Statistic | None:
-    """Share of the hibernations of VMs that had tasks; None if there was none.
-
-    Either some task was migrated to a VM in that state afterwards, or the VM resumed before its migration trigger. A
-    hibernation may count for several.
-    """
-
-    def counted(day: DayOutcome) -> float:
-        return day.resumes_in_time if share == "resumed" else day.hibernations_by_migration[share]
-
-    return cell.share_percent(counted, lambda day: day.busy_hibernations)
-
-
-def hibernated_vms_percent(cell: Cell) -> Statistic | None:
-    """Share of the spot VMs that hibernated at least once; None if there are none."""
-
-    def spot_vms(hibernated: bool) -> Callable[[DayOutcome], float]:
-        return lambda day: sum(
-            bill.market == "spot" and (bill.hibernated_s > 0 or not hibernated) for bill in day.bills
-        )
-
-    return cell.share_percent(spot_vms(hibernated=True), spot_vms(hibernated=False))
-
-
-def steal_success_percent(cell: Cell) -> Statistic | None:
-    """Share of the attempts to steal that took a task; None if there was none."""
-    return cell.share_percent(lambda day: day.steals, lambda day: day.steal_attempts)
 
 
 def spot_offers(instance: Instance, vms: Mapping[str, int]) -> list[RentalOffer]:

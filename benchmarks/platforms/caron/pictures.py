@@ -11,7 +11,18 @@ from spotbag.instances.platforms.job_draws import JobSetKind
 
 from ...claims import is_below
 from ...data_files import read_toml
-from ...paper_pictures import Pictures, Rows, bare_frame, halves, legend_below, mean, means, panels, rows_of
+from ...paper_pictures import (
+    Pictures,
+    Rows,
+    bare_frame,
+    halves,
+    legend_below,
+    line_with_bars,
+    mean,
+    means,
+    panels,
+    rows_of,
+)
 from ...paper_tables import ComparisonRow
 from .claims import Comparison
 from .settings import (
@@ -66,15 +77,8 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
     for axes, metric in zip(all_axes, METRICS, strict=True):
         for policy, look in _WORDS["looks"].items():
             line = _line(rows, FIGURES, kind, policy, metric)
-            axes.errorbar(
-                list(map(_n_jobs, line)),
-                means(line),
-                halves(line),
-                capsize=2.5,
-                elinewidth=0.9,
-                label=_WORDS["labels"].get(policy, policy),
-                **{"markersize": 5, **look},
-            )
+            label = _WORDS["labels"].get(policy, policy)
+            line_with_bars(axes, list(map(_n_jobs, line)), line, halves(line), label, **{"markersize": 5, **look})
         if metric == "cost":
             _draw_bound(axes, rows, kind)
         ticks = list(map(_n_jobs, line))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
 from spotbag.core.quantities import SECONDS_PER_HOUR
 from spotbag.core.workers import each
@@ -126,7 +127,7 @@ def tree_runs(options: CaronOptions, on_runs: OnRuns) -> tuple[TreeRuns, ...]:
     cases = [
         (resources, fan_outs, seed) for resources, fan_outs in options.fan_outs.items() for seed in tree_seeds(options)
     ]
-    found: dict[int, list[tuple[TreeRuns, ...]]] = {resources: [] for resources in options.fan_outs}
+    found: dict[int, list[list[_Draw]]] = {resources: [] for resources in options.fan_outs}
     for (resources, _, _), rows in zip(cases, each(_draw_in_all_trees, cases, options.workers), strict=True):
         found[resources].append(rows)
         on_runs(len(rows), f"trees of {resources} resources")
@@ -138,8 +139,12 @@ def tree_seeds(options: CaronOptions) -> range:
     return range(options.seed, options.seed + tree_draws(options))
 
 
+_Draw: TypeAlias = tuple[TreeShape, tuple[Any, ...], tuple[bool, ...]]
+"""A draw in a tree: the fields of `TreeRuns` for one draw, those in the middle together."""
+
+
 @cache  # no assumption changes them: all settings of the sensitivity have the same
-def _draw_in_all_trees(case: tuple[int, tuple[int, ...], int]) -> tuple[TreeRuns, ...]:
+def _draw_in_all_trees(case: tuple[int, tuple[int, ...], int]) -> list[_Draw]:
     """Replay a draw of the jobs in all trees; the last tree is the root alone."""
     n_resources, fan_outs, seed = case
     clusters = n_resources // 3
@@ -148,19 +153,14 @@ def _draw_in_all_trees(case: tuple[int, tuple[int, ...], int]) -> tuple[TreeRuns
     platforms = [regrouped(flat, fan_out).with_jobs(jobs) for fan_out in fan_outs]
     outcomes = [replayed(platform, MONEY, seed) for platform in platforms]
     root_alone = outcomes[-1]
-    return tuple(
-        TreeRuns(
-            shape_of(platform),
-            (outcome.messages / outcome.placements,),
-            (outcome.comparisons / outcome.placements,),
-            (outcome.cost,),
-            (outcome.execution_time_s / SECONDS_PER_HOUR,),
-            (outcome.delay_s / SECONDS_PER_HOUR,),
-            (_alike(outcome, root_alone),),
-            tuple(_as_basic(platform, strategy, seed) for strategy in _STRATEGIES if platform is platforms[-1]),
-        )
-        for platform, outcome in zip(platforms, outcomes, strict=True)
-    )
+    draws = []
+    for platform, outcome in zip(platforms, outcomes, strict=True):
+        alone = [_as_basic(platform, strategy, seed) for strategy in _STRATEGIES if platform is platforms[-1]]
+        asked = outcome.messages / outcome.placements, outcome.comparisons / outcome.placements
+        hours = outcome.execution_time_s / SECONDS_PER_HOUR, outcome.delay_s / SECONDS_PER_HOUR
+        values = *asked, outcome.cost, *hours, _alike(outcome, root_alone)
+        draws.append((shape_of(platform), values, tuple(alone)))
+    return draws
 
 
 def _as_basic(platform: Platform, preference: Preference, seed: int) -> bool:
@@ -175,10 +175,7 @@ def _alike(one: PlatformOutcome, other: PlatformOutcome) -> bool:
     return (one.jobs, one.machines) == (other.jobs, other.machines)
 
 
-def _joined(draws: Sequence[TreeRuns]) -> TreeRuns:
+def _joined(draws: Sequence[_Draw]) -> TreeRuns:
     """Put the draws of a tree together."""
-
-    def column(name: str) -> tuple[Any, ...]:
-        return tuple(value for draw in draws for value in getattr(draw, name))
-
-    return TreeRuns(draws[0].shape, *(column(field.name) for field in fields(TreeRuns)[1:]))
+    shapes, values, alone = zip(*draws, strict=True)
+    return TreeRuns(shapes[0], *zip(*values, strict=True), tuple(chain.from_iterable(alone)))

@@ -15,6 +15,7 @@ from ...paper_pictures import (
     bare_frame,
     halves,
     legend_below,
+    line_with_bars,
     mean,
     means,
     number_above,
@@ -84,17 +85,10 @@ def _sweep(job: str, number: int, rows: Rows) -> Figure:
             # With both at 0, no host is ever created: as long as the serial run.
             creations = [creation for creation in RATIOS if creation or increase]
             keys = [(job, sweep_name((creation, increase if creation < 1 else 1.0)), "") for creation in creations]
-            axes.errorbar(
-                [creation + (place - 2) * _DODGE for creation in creations],
-                means(found[key] for key in keys),
-                _deviations([deviations[key] for key in keys]),
-                color=_RATIO_COLOURS[place],
-                marker="o",
-                markersize=4,
-                capsize=2.5,
-                elinewidth=0.9,
-                label=f"increaseRatio {increase:g}",
-            )
+            places = [creation + (place - 2) * _DODGE for creation in creations]
+            line, spread = ([of[key] for key in keys] for of in (found, deviations))
+            look: dict[str, Any] = {"color": _RATIO_COLOURS[place], "marker": "o", "markersize": 4}
+            line_with_bars(axes, places, line, _deviations(spread), f"increaseRatio {increase:g}", **look)
         bare_frame(axes, heading, label)
         axes.set_xlabel("initial creationRatio")
         axes.set_xticks(RATIOS)
