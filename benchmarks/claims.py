@@ -107,6 +107,7 @@ def estimate_of(found: Found) -> Estimate:
         return found.estimate
     if isinstance(found, Estimate):
         return found
+    # Without an interval a number is exact: its verdict is by the number alone.
     return Estimate(0 if found is None else 1, found, None)
 
 
@@ -161,11 +162,13 @@ Compare: TypeAlias = Callable[..., Case]
 
 def exactly(label: str, is_so: bool, ours: str = "") -> Case:
     """Comparison of numbers that have no interval."""
+    # No chance is in it: against what is so there is no evidence, against what is not, all of it.
     return Case(label, ours, "holds" if is_so else "does not hold", 1.0 if is_so else 0.0)
 
 
 def together(label: str, cases: Sequence[Case], ours: str = "") -> Case:
     """Make a single comparison of several: all are to hold."""
+    # Bonferroni: the strongest evidence of several is so many times as likely by chance.
     strongest = min(case.against for case in cases)
     shown = ours or ", ".join(map(str, cases))
     return replace(cases[0], label=label, ours=shown, verdict=all_hold(cases), against=min(len(cases) * strongest, 1.0))
@@ -202,6 +205,7 @@ def is_above(estimate: Estimate, limit: float = 0.0) -> Verdict:
         return "not decided"
     low = estimate.mean if estimate.low is None else estimate.low
     high = estimate.mean if estimate.high is None else estimate.high
+    # An interval with the limit in it says neither.
     if low > limit:
         return "holds"
     return "does not hold" if high <= limit else "not decided"
@@ -301,12 +305,15 @@ def claim(said: Statement, cases: Case | Iterable[Case], ours: Ours = "") -> Cla
         Our numbers, in words; if absent, `numbers`.
     """
     found = [cases] if isinstance(cases, Case) else list(cases)
+    # A majority needs no correction: the few comparisons that are wrong by chance do not turn it.
     judged = found if said.most else corrected(found)
     verdict, why = majority(judged) if said.most else all_hold(judged), said.why
     if said.unprinted and verdict == "does not hold":
         verdict, why = "not decided", "; ".join(filter(None, [f"not so here, but that rests on {said.unprinted}", why]))
+    # Of a majority that holds, the minority is no reason against it.
     reasons = _named(judged) if len(judged) > 1 and not (said.most and verdict == "holds") else []
     cause = why if verdict != "holds" else ""
+    # Each claim that does not hold has a reason: where there are no words, the number is one.
     if len(judged) == 1 and verdict != "holds" and not (why or said.note):
         reasons = [str(judged[0])]
     return Claim(

@@ -198,6 +198,7 @@ def _report(name: PaperName, context: typer.Context, options: _Paper, output: _O
     from .paper_tables import RESULT_ENDINGS, format_result
     from .papers import paper_of, replayed_paper
 
+    # An option that can be repeated, and is not given, is an empty list: the paper has its own numbers then.
     given = {key: value for key, value in vars(options).items() if value != []}
     chosen = PaperSettings(**{key: value for key, value in given.items() if key in PaperSettings.model_fields})
     asked = Specification(papers=[name], paper_runs=options.runs, paper_options={name: chosen})
@@ -206,6 +207,7 @@ def _report(name: PaperName, context: typer.Context, options: _Paper, output: _O
     ending = "" if out is None else os.path.splitext(out)[1]
     if out is not None and ending not in RESULT_ENDINGS:
         raise SpotbagError(f"{out}: the name of a file of figures must end in {' or '.join(RESULT_ENDINGS)}")
+    # What cannot be written is reported now, not after replays of minutes.
     check_output(out)
     if plots is not None:
         prepare_pictures(plots)

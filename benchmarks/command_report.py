@@ -67,6 +67,7 @@ def print_result(paper: Paper[Any, Any], result: PublishedComparisonResult) -> N
         print()
     print(f"What the paper says: {verdicts_in_words(result.claims)}")
     claims = claims_table(result.claims)
+    # A verdict of two or three words is read as one: narrow terminals must not break it.
     rows = [[*row[:2], row[2].replace(" ", _UNBROKEN), *row[3:]] for row in claims.rows]
     print_table(Table(claims.columns, rows))
     for place, claim in enumerate(result.claims, start=1):

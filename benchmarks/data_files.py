@@ -31,6 +31,7 @@ def read_changes(package: str) -> list[tuple[str, str, Mapping[str, Any]]]:
     """Read other values of what a paper leaves open: the assumption, its value in words, and options."""
 
     def frozen(value: Any) -> Any:
+        # Options are keys of caches, so lists of TOML become tuples, which can be hashed.
         return tuple(map(frozen, value)) if isinstance(value, list) else value
 
     given = read_toml(package, "settings.toml")["settings"]
@@ -44,6 +45,7 @@ def drawn_bags(package: str, name: str) -> dict[str, dict[str, Any]]:
     """Read parameters of bags: of each bag of a group in each of its families."""
     found: dict[str, dict[str, Any]] = {}
     for group in read_toml(package, name)["groups"]:
+        # What a bag says of itself goes before what its family says, and that before its group.
         families, bags = group.pop("families"), group.pop("bags")
         found |= {
             f"{family}/{bag}": group | of_all | own for family, of_all in families.items() for bag, own in bags.items()
@@ -128,6 +130,7 @@ class Statements:
                 return below(label, number, limit=test["below"], **look)
             if "about" in test:
                 return about(label, number, value=test["about"], **reach, **look)
+            # Between two numbers is about their middle, within half of their distance.
             low, high = test["between"]
             half = (high - low) / 2 + reach["points"]
             return about(label, number, value=(low + high) / 2, points=half, **look)
@@ -149,6 +152,7 @@ class Statements:
         Values are put in the places that its texts name.
         """
         said: dict[str, Any] = {key: value for key, value in self.texts[name].items() if key not in _TESTS}
+        # Texts may name the reach that all statements share: it is written in one place, and read in each.
         known = asdict(ABOUT) | self._test(name) | values
         said |= {key: text.format_map(known) for key, text in said.items() if isinstance(text, str)}
         if fitted is not None:
@@ -161,6 +165,7 @@ class Statements:
         """The test of a statement, with what near means."""
         test = {key: value for key, value in self.texts[name].items() if key in _TESTS}
         if "about" in test and not {"points", "percent"} & test.keys():
+            # Of a share, near is a number of points: ten percent of a small percentage would be next to nothing.
             near = "points" if test.get("unit") in ("%", "points") else "percent"
             test[near] = getattr(ABOUT, near)
         return test

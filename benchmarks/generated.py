@@ -146,6 +146,7 @@ def _tables(block: re.Match[str], measured: Sequence[str]) -> str:
         return block[0]
     command = [sys.executable, *program.split(), *words.split()]
     printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    # Titles stay out: the page has a sentence of its own above each table.
     tables = re.findall(r"(?:^\|.*\n)+", printed.stdout, re.MULTILINE)
     if printed.returncode != 0 or not tables:
         raise SpotbagError(f"python {program}{words} ends with {printed.returncode}, {len(tables)} tables")

@@ -101,6 +101,7 @@ def _image_s() -> FloatArray:
     mean, sd = (mean_s - low_s) / (high_s - low_s), sd_s / (high_s - low_s)
     concentration = mean * (1 - mean) / sd**2 - 1
     quantiles = betaincinv(mean * concentration, (1 - mean) * concentration, _levels(256))
+    # The shortest and the longest task are printed: the ends of the list are those of the distribution.
     quantiles[[0, -1]] = 0, 1
     seconds: FloatArray = low_s + (high_s - low_s) * quantiles
     return seconds

@@ -26,6 +26,7 @@ def asked(about: str | None, **defaults: Any) -> Namespace:
         if isinstance(default, bool):
             add(action="store_true")
         elif isinstance(default, tuple):
+            # An empty tuple does not say what it may hold: names.
             add(type=_several(type(default[0]) if default else str), default=default)
         elif isinstance(default, Mapping):
             add(action="append", choices=list(default))
@@ -63,6 +64,7 @@ def print_table(
     with interruptible() as limit, suppress(LimitReached):
         for line in markdown_lines(headings, map(texts, rows)):
             stop_point()
+            # A row may take minutes: it is to be seen at once, through a pipe as well.
             print(line, flush=True)
     if limit.stopped():
         raise SystemExit(130)

@@ -75,6 +75,7 @@ def page_texts(page: Page, results: Results) -> dict[str, str]:
         name: resources.files(package).joinpath("page.md.j2" if name == "paper" else name).read_text(encoding="utf-8")
         for name, package in packages.items()
     }
+    # A name that nothing fills is an error, not a gap in the text.
     environment = Environment(loader=DictLoader(templates), undefined=StrictUndefined, lstrip_blocks=True)
     environment.filters["fill"] = fill
     environment.filters["line"] = lambda text: " ".join(text.split())
@@ -83,6 +84,7 @@ def page_texts(page: Page, results: Results) -> dict[str, str]:
     texts = {}
     for base, file in page.files.items():
         body = environment.get_template("paper").render(base=base, **values)
+        # Blocks that a paper leaves empty leave blank lines behind.
         texts[file] = re.sub(r"\n{3,}", "\n\n", body).strip() + "\n"
     return texts
 
@@ -163,6 +165,7 @@ def compared(page: Page, results: Results) -> Iterator[Compared]:
     own: dict[int, PublishedComparisonResult] = {}
     for setting in page.paper.replays(page.options):
         result = results[setting.name]
+        # Of so many runs the page's own assumptions are the first: `replays` puts them before all others.
         claims = zip(own.setdefault(setting.options.runs, result).claims, result.claims, strict=True)
         pairs = enumerate(claims, start=1)
         others = {number: other.verdict for number, (claim, other) in pairs if claim.verdict != other.verdict}
@@ -190,6 +193,7 @@ def _verdicts(page: Page, results: Results) -> tuple[Table, str]:
         if claim.verdict == "holds" and not turned:
             firm.append(f"**{number}** {claim.statement}" + (f" ({claim.printed})" if claim.printed else ""))
             continue
+        # Where the page's own verdict holds, the reason is that of an environment in which it does not.
         why = next((one.why for one in (claim, *beside) if one.verdict != "holds" and one.why), "")
         cells.append(
             [
@@ -258,6 +262,7 @@ def results_of(page: Page) -> Results:
 def write_page(page: Page, docs: Path) -> None:
     """Replay a paper, and write its page, the appendix, and the pictures that are in them."""
     folder = docs / FOLDER
+    # First: a folder that cannot be written is reported before the replays of many minutes.
     prepare_pictures(str(folder))
     results = results_of(page)
     for file, text in page_texts(page, results).items():
@@ -268,6 +273,7 @@ def write_page(page: Page, docs: Path) -> None:
 
 def is_stale(page: Page, docs: Path) -> bool:
     """Replay a paper, and say whether its page has other numbers or words now."""
+    # Pictures are not compared: their bytes differ by versions of the plotting library.
     paths = {docs / file: text for file, text in page_texts(page, results_of(page)).items()}
     return any(not path.is_file() or path.read_text(encoding="utf-8") != text for path, text in paths.items())
 
@@ -277,6 +283,7 @@ def index_text(docs: Path, pages: Iterable[Page]) -> str:
     rows: list[list[str]] = []
     counts: list[list[int]] = []
     for page in pages:
+        # Verdicts are read from the text: the index is checked in seconds, replays take minutes.
         path = docs / page.files["appendix.md.j2"]
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         title = re.search(r"^# (.*): appendix$", text, re.MULTILINE)

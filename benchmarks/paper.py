@@ -118,6 +118,7 @@ Change: TypeAlias = tuple[str, str, Mapping[str, Any]]
 
 def changed(options: Options, runs: int, changes: Iterable[Change]) -> list[Setting[Options]]:
     """Make settings of changes, with a limit on the runs."""
+    # More runs than the page has would have nothing to be compared with.
     few = replace(options, runs=min(runs, options.runs))
     return [Setting(assumption, value, replace(few, **given)) for assumption, value, given in changes]
 
@@ -255,6 +256,7 @@ def compare(
             notes=tuple(paper.notes(runs)),
             findings=tuple(paper.findings(runs)),
         )
+    # Asked to stop while rows were made: an answer would hide that.
     if limit.stopped():
         raise LimitReached
     return result

@@ -158,6 +158,7 @@ def legend_below(
     """
     handles = list(of) if isinstance(of, Sequence) else of.get_legend_handles_labels()[0]
     named = [(handle, str(handle.get_label())) for handle in handles]
+    # The sort is stable: all others stay in the order in which they were drawn.
     labelled = sorted(named, key=lambda pair: pair[1].startswith(last))
     figure.legend(
         [handle for handle, _ in labelled],

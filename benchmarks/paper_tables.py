@@ -55,6 +55,7 @@ class ComparisonRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Row as a JSON object."""
+        # Keys are in the order of the columns of files, which is not that of the fields.
         pairs = {"table": self.table, "job": self.job, "scenario": self.scenario, "policy": self.policy}
         pairs |= {"quantity": self.quantity}
         return pairs | {"relation": self.relation, "printed": self.printed} | self.ours.to_dict()
@@ -292,6 +293,7 @@ def console_table(table: PaperTable, rows: Iterable[ComparisonRow]) -> Table:
     lines = list(table.lines(rows))
     ours = " ours" if any(column.printed for column in table.columns) else ""
     differences = [len(set(texts)) > 1 for texts in zip(*(line.leads for line in lines), strict=True)]
+    # In a single line nothing differs: it is shown with all its leads.
     shown = [place for place, differs in enumerate(differences) if differs] or range(len(table.leads))
     columns = [Column(table.leads[place].heading) for place in shown]
     for column in table.columns:
@@ -316,6 +318,7 @@ def docs_table(table: PaperTable, rows: Iterable[ComparisonRow]) -> Table:
     cells = [
         [*line.leads, *(_cell(row, column.digits) for row, column in zip(line.rows, table.columns, strict=True))]
         for line in table.lines(rows)
+        # Tables may share a name: lines that have none of the columns belong to another one.
         if any(line.rows)
     ]
     return Table(columns, cells)
@@ -397,6 +400,7 @@ class PaperTables(NamedTuple):
         for table in given["tables"]:
             common = {key: table[key] for key in ("policy", "printed") if key in table}
             leads = [Lead(heading, text, words) for heading, text in table["leads"].items()]
+            # What a column says goes before what its table says of all.
             columns = [PaperColumn(**common | column) for column in table["columns"]]
             made.append((PaperTable(table["name"], table["title"], columns, leads), table.get("full", True)))
         headline = next(table for table, _ in made if table.name == given["headline"])

@@ -50,6 +50,7 @@ def paper_of(asked: Specification, name: PaperName, workers: Workers) -> tuple[P
     if unknown:
         raise InputError("experiment", unknown)
     if "numbers" in chosen:
+        # Pictures join the numbers by lines, and one that is named twice would be replayed twice.
         chosen["numbers"] = tuple(sorted(set(chosen["numbers"])))
     return paper, paper.options(**{"runs": asked.paper_runs, "workers": workers} | chosen)
 

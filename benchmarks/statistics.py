@@ -70,6 +70,8 @@ def sd_of(values: Sequence[float]) -> Statistic | None:
     sd = math.sqrt(math.fsum(squares) / (n - 1))
     if sd == 0:
         return Statistic(0.0, (0.0,) * n)
+    # To first order, a run moves the variance by its square less the average one, the deviation by that over twice the
+    # deviation; the mean, from which squares are taken, adds nothing.
     average_square = math.fsum(squares) / n
     return Statistic(sd, tuple((square - average_square) / (2 * sd) for square in squares))
 
@@ -80,6 +82,7 @@ def ratio_of(parts: Sequence[float], wholes: Sequence[float], factor: float = 1.
     if whole == 0:
         return None
     ratio = math.fsum(parts) / len(parts) / whole
+    # To first order, a run moves the ratio by what its part is above its share of the whole.
     pairs = zip(parts, wholes, strict=True)
     return Statistic(factor * ratio, tuple(factor * (part - ratio * each) / whole for part, each in pairs))
 

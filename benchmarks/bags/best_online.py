@@ -197,6 +197,7 @@ class BestOnline(Policy):
     def _decide(self, replay: ReplayState) -> None:
         instance, problem = replay.instance, self._best.problem
         step, rest = divmod(replay.now_s - instance.boot_overhead_s, STEP_S)
+        # Preemptions may come between steps, and VMs boot before the first: the programme decides at its steps only.
         if rest or step < 0:
             return
         offers = [offer for offer in instance.offers if offer.market == "spot"]

@@ -110,6 +110,7 @@ def adverse_days(plan: ReplayPlan, certificates: Sequence[Certificate], rng: np.
             down = [name for name in names if name not in out and rng.random() < 2 / 3]
         else:
             return
+        # A second early or late is where an off-by-one of the policy would show.
         at_s = max(at_s + int(rng.integers(-1, 2)), 0)
         back = [name for name in sorted(out) if rng.random() < 1 / 2]
         events += [TimelineEvent(at_s, name, "resume") for name in back]

@@ -107,6 +107,7 @@ class Environment(Record):
         changes: dict[str, Any] = {
             "vm_types": [self._type(vm_type) for vm_type in instance.vm_types if vm_type.name not in self.without]
         }
+        # A task must not have a run time on a type that is not there.
         if self.without:
             changes["tasks"] = [
                 task.model_copy(
@@ -311,6 +312,7 @@ def plan_used(job: str, method: str, schedule: Schedule, d_spot_source: str) -> 
 def vms_of(schedule: Schedule) -> dict[str, int]:
     """Count the VMs of a plan by type; on-demand ones are marked so."""
     offers = [schedule.instance.offers[index] for index in schedule.vm_offer.tolist()]
+    # In the order of the types, spot VMs of a type before those on demand.
     counts = Counter((offer.type_index, offer.market == "on-demand", offer.vm_type.name) for offer in offers)
     return {name + " on demand" * on_demand: counts[kind, on_demand, name] for kind, on_demand, name in sorted(counts)}
 
@@ -426,6 +428,7 @@ _TOO_RARE = 0.05
 
 def none_late(cells: Iterable[Cell]) -> Case:
     """Compare runs of which none is late with our days: whether so few would be, by chance."""
+    # Runs of a cell are independent of each other, and cells as well: chances multiply.
     chance = math.prod((1 - len(cell.late_days) / len(cell.runs)) ** PRINTED_RUNS for cell in cells)
     return exactly("", chance > _TOO_RARE, f"probability {chance:.2f}")
 
@@ -433,6 +436,7 @@ def none_late(cells: Iterable[Cell]) -> Case:
 def n_late_days(result: PublishedComparisonResult, table: str, job: str = "", policy: str = "") -> int:
     """Count the late days of all cells of a table, or of those of a job or a policy."""
     return sum(
+        # Rows have percentages: rounding gives the days back.
         round((row.ours.mean or 0.0) / 100 * row.ours.n)
         for row in result.rows
         if (row.table, row.quantity) == (table, "late_days_percent")

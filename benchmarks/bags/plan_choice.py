@@ -60,6 +60,7 @@ def _best(plans: Mapping[str, Schedule], where: str, days: int, seed: int) -> tu
         some = outcomes(policy, seed + 1)
         return sum(not day.meets_deadline for day in some), sum(day.cost_usd for day in some)
 
+    # Plans, policies and reported costs are of three sets of days: none is judged by days that it was chosen on.
     policy = min(plans, key=late_and_dear)
     found = outcomes(policy, seed + 2)
     return policy, [day.cost_usd for day in found], sum(not day.meets_deadline for day in found)

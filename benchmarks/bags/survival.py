@@ -131,6 +131,7 @@ def _is_dearer(plan: Schedule, certificate: Certificate, types: tuple[str, ...],
     instance, boot_s = plan.instance, plan.instance.boot_overhead_s
     named = [instance.offers[index].vm_type.name in types for index in plan.vm_offer.tolist()]
     lost = instance.offer_is_spot[plan.vm_offer] & np.array(named)
+    # Lost VMs are paid for until they go down, all others as planned, whatever the rescue uses them for.
     ends = np.where(lost, np.clip(at_s, boot_s, np.maximum(plan.vm_end_s, boot_s)), plan.vm_end_s)
     cost = float((instance.offer_price_usd_per_s[plan.vm_offer] * (ends - boot_s)).sum()) + rescue.cost_usd
     assert certificate.worst_cost_usd is not None

@@ -71,6 +71,7 @@ def main() -> None:
     n_bags = asked(__doc__, bags=200).bags
     solvers: tuple[Solver, ...] = get_args(Solver)
     found = {solver: [answer(tiny_bag(seed), solver) for seed in range(n_bags)] for solver in solvers}
+    # Two optima of the same bag may be different plans: only objectives are compared.
     alike = sum(
         mine[0] is its[0] is None or (mine[0] is not None and its[0] is not None and abs(mine[0] - its[0]) < 1e-6)
         for mine, its in zip(*found.values(), strict=True)

@@ -98,6 +98,7 @@ class SharedHosts:
                 heaviest = Heaviest(problem.run_times_s, weights, rooms[-1])
                 if round_ == 0 and refutes(problem, wall_s, weights, heaviest.best):
                     return True
+                # A set is worth adding if its weight is above the price of its units: its reduced cost is negative.
                 worth = [
                     heaviest.tasks(room)
                     for units, room in enumerate(rooms, start=1)
@@ -107,6 +108,7 @@ class SharedHosts:
                     break
                 found.update(worth)
                 for task in {task for tasks in worth for task in tasks}:
+                    # The next knapsacks look for sets of other tasks: many columns from one solution of the master.
                     weights[task] = 0
             known = self._busy_s.keys()
             new = [tasks for tasks in sorted(found) if tasks not in known]
@@ -350,6 +352,7 @@ class _Search:
 
     def run(self) -> None:
         """Close the gap as far as time allows."""
+        # A host for each task may be dear, but no plan ends earlier.
         self._keep([[task] for task in range(len(self._problem.run_times_s))])
         self._pack()
         if self.wall_s > self.bound_s and self._columns_are_few_enough():

@@ -65,6 +65,7 @@ def _quiet(days: BurstHadsDays) -> Iterator[Claim]:
         hads.append(sum(next(plan.vms for plan in rivals.plans if plan.method == "greedy").values()))
         burst += [plan.vms for plan in rivals.burst_plans]
         more_vms = mean_of([plan.vms - hads[-1] for plan in rivals.burst_plans])
+        # On no day may a plan do without burstable VMs, whatever the mean is.
         some_burst = min(plan.burstable_vms for plan in rivals.burst_plans) > 0
         found += _SAID.cases("more-vms", {job: more_vms}) if some_burst else [exactly(job, False, "no burstable VM")]
     yield _SAID.judge("more-vms", found, f"{span(burst)} against {span(hads)}")
@@ -124,6 +125,7 @@ def _close_to_deadline(days: BurstHadsDays) -> Claim:
     for pair in days.pairs.values():
         struck = [makespan_s(day) for day in pair.hads.runs if day.busy_hibernations]
         if struck:
+            # HADS has one plan, so all its quiet days are the same.
             end_s = makespan_s(days.rivals[pair.hads.job].hads.runs[0])
             found[_place(pair)] = mean_of([day - end_s for day in struck])
     return _SAID.judge("close-to-deadline", found, lambda cases: f"{spread(cases)} later")

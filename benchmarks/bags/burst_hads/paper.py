@@ -192,6 +192,7 @@ def _late_percent(result: PublishedComparisonResult) -> str:
 
 def difference_table(results: Results) -> Table:
     """Table of the assumptions behind the difference between the costs of Burst-HADS and HADS."""
+    # The others are no part of the difference (see `settings.toml`).
     columns = dict(list(COLUMNS.items())[:3])
     cells = []
     for changes in _DIFFERENCE:

@@ -102,6 +102,7 @@ class BurstHadsOptions(DayOptions):
     def policies(self) -> tuple[str, str]:
         """Names of the policies of Burst-HADS and of HADS."""
         spare = "+spare-time-spot" if self.spare_time == "spot" else ""
+        # Rules of a policy follow its name; without any it is as published.
         burst, hads = ("+idle-60" if self.ended_early in ended else "" for ended in (("burst-hads", "both"), ("both",)))
         return f"burst-hads{burst}", f"hads{spare}{hads}"
 
@@ -355,6 +356,7 @@ def _burst_plan(plan: Schedule) -> BurstPlan:
 
 def _planning(options: BurstHadsOptions) -> BurstHadsOptions:
     """Return the options on which plans depend, all others as they are by default: so plans are made once for many."""
+    # Neither the days nor the policies change a plan, and making it takes seconds.
     names = ("d_spot", "environment", "t3_baseline_percent", "boot_s", "vm_dest", "scales")
     return BurstHadsOptions(**{name: getattr(options, name) for name in names})
 

@@ -76,6 +76,7 @@ def _durations(days: HadsDays) -> Iterator[Claim]:
         ("shortest-hibernations", SCENARIOS[2:4], SCENARIOS[:2] + SCENARIOS[4:], SCENARIOS[2:4], -1),
         ("hibernations-of-sc5", SCENARIOS[4:5], SCENARIOS[5:], SCENARIOS[4:], 1),
     ):
+        # Shortest is longest the other way round, so that one test serves both.
         pairs = [(one, other)[::sign] for one in ones for other in others]
         found = {f"{one} - {other}": less(ours[one], ours[other]) for one, other in pairs}
         means = ", ".join(f"{estimate_of(ours[scenario]).mean or 0:,.0f}" for scenario in shown)
@@ -149,6 +150,7 @@ def _no_miss(days: HadsDays) -> Iterator[Claim]:
     if misses.late_s:
         late = {job: sum(len(days.cells[job, scenario].late_days) for scenario in SCENARIOS) for job in days.jobs}
         reasons.append(", ".join(f"{job} {number}" for job, number in late.items()))
+        # A later D_spot leaves less time for a rescue: that is ours, not the scheduler's.
         given = [job for job, found in days.baselines.items() if found.plan.d_spot_source == FROM_PRINTED_MAKESPAN]
         if given:
             reasons.append(f"D_spot of {' and '.join(given)} is later than Algorithm 1 allows, see Sensitivity")
@@ -225,6 +227,7 @@ def _by_scenario(days: HadsDays) -> Iterator[Claim]:
     yield _share(days, "sc3", "resumed", [BIG_JOB], f"-{BIG_JOB}")
     yield _sc4_saves_more(days)
     yield _saves(days, "sc4-over-50", [(job, "sc4") for job in jobs])
+    # The printed savings of the other jobs are lower: they are to be below it, and that of ED200 near it.
     best = _printed()[BIG_JOB, "sc2"].saving_percent
     savings = {f"{job} sc2": days.saving_percent(job, "sc2") for job in jobs if job != BIG_JOB}
     cases = [below(label, saving, 1, "%", limit=best) for label, saving in savings.items()]
@@ -383,6 +386,7 @@ def _checkpoints(days: HadsDays) -> Iterator[Claim]:
     # The paper's own extremes say how far apart "about as many" may be.
     low, high = (choose(row.checkpoints for row in rows.values()) for choose in (min, max))
     more = percent_more(counts[many], counts[few])
+    # One test of the extremes says as much as all pairs.
     case = below(f"{many} above {few}", more, 1, "%", limit=100 * (high / low - 1))
     yield _SAID.judge("as-many-checkpoints", case, f"{counts[few].value:.0f} to {counts[many].value:.0f}")
     moved = {name: cells[name].statistic(migrations) for name in ("sc1", "sc2")}

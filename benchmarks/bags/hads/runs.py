@@ -274,6 +274,7 @@ def _first_cycles(plan: Schedule, options: HadsOptions) -> list[FirstCycle]:
     found = []
     for number in range(options.runs):
         timeline = days_from.day(plan.instance, options.seed, number)
+        # Records of all days would fill the memory: each is read at once, and a few counts are kept.
         trace = trace_day(plan, options.policy, timeline, day=number)[1]
         found.append(first_cycle(trace, plan.instance.allocation_cycle_s))
     return found
@@ -285,6 +286,7 @@ def _first_hibernations_s(plan: Schedule, options: HadsOptions) -> list[float]:
     found = []
     for number in range(options.runs):
         first: dict[str, int] = {}
+        # When a type hibernates is known of a day before it is replayed.
         for event in days_from.day(plan.instance, options.seed, number).events:
             if event.kind == "interrupt":
                 first.setdefault(event.vm_type, event.time_s)
@@ -361,6 +363,7 @@ class _Vm:
     stolen: int = 0
 
     def uptime_s(self, now_s: int) -> int:
+        # The uptime of a hibernated VM stands still, and with it its cycle.
         return now_s - self.ready_s - self.slept_s
 
 
@@ -398,6 +401,7 @@ def first_cycle(trace: Trace, cycle_s: int) -> FirstCycle:
 def _count(vms: dict[str, _Vm], event: dict[str, Any]) -> None:
     """Take an event into account."""
     kind, now_s = event["event"], event["t"]
+    # A migration counts for the VM that loses the task: it has not ended all its tasks itself.
     vm = vms.get(event.get("from" if kind == "migrate" else "vm", ""))
     if vm is None:
         return
@@ -413,6 +417,7 @@ def _count(vms: dict[str, _Vm], event: dict[str, Any]) -> None:
     elif kind == "migrate":
         vm.lost = True
     elif kind == "steal-attempt":
+        # Only the first attempt is at the end of the planned tasks: later ones are at the end of stolen ones.
         whole = not vm.lost and vm.finished == vm.planned and vm.done_s is None
         if whole:
             vm.done_s = vm.uptime_s(now_s)

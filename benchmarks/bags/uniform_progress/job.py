@@ -98,6 +98,7 @@ class Job:
 
 def day_of(available: BoolArray, tick_s: int) -> Timeline:
     """Make a day of a trace: spot VMs are lost and are back at ticks; behind its end, nothing changes any more."""
+    # VMs can be had when a day begins: a trace that begins without any has an interruption at once.
     before = np.concatenate([[True], available[:-1]])
     events = [
         TimelineEvent(tick * tick_s, _TYPE, "resume" if available[tick] else "interrupt")
@@ -111,7 +112,9 @@ def drawn_trace(availability: float, ticks: int, seed: int, cycle_ticks: float =
 
     From one loss of the spot VMs to the next, there are so many on average.
     """
+    # With the availability in the seed, traces of the same number are independent of each other.
     draws = np.random.default_rng([seed, round(1e6 * availability)])
+    # Runs of ticks have no memory, so the trace is as available at its beginning as later.
     up = bool(draws.random() < availability)
     parts: list[BoolArray] = []
     while sum(len(part) for part in parts) < ticks:
@@ -221,6 +224,7 @@ def optimum(job: Job, available: BoolArray, unit_s: int = 60) -> Ran:
             paid = found + np.array([[usd[market]], [done if market == "on-demand" else 0]])
             if done:
                 place = max(work - done, 0) + int(np.argmin(paid[0, max(work - done, 0) :]))
+                # The tick of the end is paid for as a whole, but what is beyond the end is no work.
                 spare = np.array([0.0, place + done - work if market == "on-demand" else 0.0])
                 ended = min(ended, paid[:, place] - spare, key=lambda end: float(end[0]))
             moved = nothing.copy()

@@ -98,6 +98,7 @@ class UniformProgressOptions(PaperOptions):
         """Return the job with a deadline of whole ticks."""
         work_s = self.work_h * SECONDS_PER_HOUR
         job = Job(round(work_s), round(work_s / fraction), round(changeover_h * SECONDS_PER_HOUR), dump_s=self.dump_s)
+        # Decisions are made at ticks: rounding down would take time from the job.
         return replace(job, deadline_s=-(-job.deadline_s // job.tick_s) * job.tick_s)
 
     def drawn(self, job: Job) -> dict[str, list[BoolArray]]:
@@ -204,6 +205,7 @@ class UniformProgressRuns:
         for window in self.windows:
             mine, its = (getattr(window.results[policy], number) for policy in (one, other))
             sums[window.run] += mine - its if within(window) else 0.0
+        # Windows of a number are one observation: their sums are scaled so that the mean is that over all windows.
         return mean_of([total * len(sums) / len(self.windows) for total in sums.values()])
 
     def mean(self, policy: str, number: Number = "cost_usd") -> Statistic:
@@ -248,8 +250,10 @@ class UniformProgressRuns:
             ]
         )
         n, percentile = len(by_run), self.options.bad_percentile
+        # Always the same resamples: a page must not change from one run to the next.
         draws = np.random.default_rng(0).integers(n, size=(self.options.resamples, n))
         mine, its = np.percentile(gaps[:, draws], percentile, axis=(2, 3))
+        # A resample may have no gap at all.
         low, high = np.quantile(mine / np.maximum(its, NOISE), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         found, others = np.percentile(gaps, percentile, axis=(1, 2))
         return Estimate(n, float(found / others), float(high - low) / 2)

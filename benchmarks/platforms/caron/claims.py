@@ -59,6 +59,7 @@ class Lower(NamedTuple):
 def compared(cells: Mapping[str, Cell], lower: Lower) -> Comparison:
     """Compare two policies in a setting, draw by draw."""
     mine, other = (cells[policy].values(itemgetter(lower.metric)) for policy in (lower.mine, lower.other))
+    # A difference of 0 in each draw has no interval that could decide it.
     if mine == other:
         return "alike"
     return is_below(mean_of([a - lower.part * b for a, b in zip(mine, other, strict=True)]).estimate)
@@ -88,6 +89,7 @@ def median_percent(cells: Cells, lower: Lower) -> float | None:
     for setting, found in cells.items():
         if setting.kind == lower.kind:
             mine, other = (sum(found[policy].values(itemgetter(lower.metric))) for policy in (lower.mine, lower.other))
+            # More than nothing is infinitely more: a median can bear some of these.
             differences.append(100 * (mine - other) / other if other else float("inf") if mine else 0.0)
     middle = median(differences)
     return None if middle == float("inf") else middle

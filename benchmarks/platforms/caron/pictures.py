@@ -83,6 +83,7 @@ def _set(kind: JobSetKind, rows: Rows) -> Figure:
             _draw_bound(axes, rows, kind)
         ticks = list(map(_n_jobs, line))
         axes.set_xscale("log")
+        # Only the numbers of jobs that were replayed: between decades there would be others.
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
         axes.minorticks_off()
         axes.set_xlabel("jobs")

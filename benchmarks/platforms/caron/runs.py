@@ -128,6 +128,7 @@ def _front(case: tuple[Setting, int]) -> tuple[list[tuple[float, float]], dict[s
     """Return the frontier of a draw, and where the policies are."""
     setting, seed = case
     platform = setting.platform(seed)
+    # Bounds of one draw: a frontier of means would bound no schedule.
     steps = frontier(platform, "cost", "delay_s", points=_POINTS, most_slots=_SLOTS)
     line = [(cost, delay_s / SECONDS_PER_HOUR) for cost, delay_s in steps]
     outcomes = {policy: replayed(platform, policy, seed) for policy in POLICIES}

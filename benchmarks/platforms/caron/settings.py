@@ -108,6 +108,7 @@ class PowerLawCloud(CloudScheduler):
 
     def machines_for(self, job: PlatformJob, time_s: int) -> int:
         """Fewest machines for a job in a given time; no more than a job may have."""
+        # The inverse of the power law, which rounding may leave one machine short.
         enough = (job.size * SLOT_S / time_s) ** (1 / self._exponent) / self._per_vm
         machines = max(min(int(enough), MAX_MACHINES_PER_JOB), 1)
         while machines < MAX_MACHINES_PER_JOB and self.run_s(job, machines) > time_s:
@@ -116,6 +117,7 @@ class PowerLawCloud(CloudScheduler):
 
     def run_s(self, job: PlatformJob, machines: int) -> int:
         """Run time of a job on some machines."""
+        # Rounded up: in a part of a second a job has not ended.
         return -int(-job.size * SLOT_S // (machines * self._per_vm) ** self._exponent)
 
 
@@ -285,12 +287,14 @@ class Setting(NamedTuple):
 
         Of a cluster, these are as many as jobs are faster on it than on one processor: see `PowerLawCloud`.
         """
+        # A cluster keeps a processor, however flat the speed-up is.
         worth = max(round(self.processors**self.assumptions.speed_up_exponent), 1)
 
         def resized(resource: Resource) -> Resource:
             if isinstance(resource, DedicatedCluster):
                 return resource.model_copy(update={"processors": worth})
             if isinstance(resource, AllocatedCluster):
+                # Fewer processors stand for all of the cluster, so they cost as much as all of it.
                 price = resource.cost_per_processor_minute * self.processors / worth
                 always = (AvailabilityStep(from_s=0, processors=worth),)
                 changes = {"availability": always, "repeat_s": None, "cost_per_processor_minute": price}

@@ -478,6 +478,7 @@ def _alike(runs: A2haRuns) -> Iterator[Claim]:
         limit, both = max(fewest), " and ".join(map(str, fewest))
         some = sum(run.hosts < limit for cell in cells for run in cell.runs)
         text = f"{both}, {counted(some, 'ordering')} below {limit}"
+        # A style that has fewer hosts in a few orderings only may have them by chance.
         found.append(Case(job, text, "not decided") if 0 < some <= _FEW else exactly(job, not some, text))
         ours.append(both)
         slow, fast = (min(cell.values(SPEEDUP)) for cell in cells)
@@ -546,6 +547,7 @@ def _continued(runs: A2haRuns) -> Iterator[Claim]:
     more = {}
     for job, share in shares.items():
         mean = None if share.mean is None or synthetic.mean is None else share.mean - synthetic.mean
+        # Jobs have no orderings in common: the sum is wider than the interval of the difference, on the safe side.
         half_width = (share.half_width or 0.0) + (synthetic.half_width or 0.0)
         more[f"{job} less synthetic:"] = Estimate(share.n, mean, half_width)
     ours = _listed((share.mean or 0.0 for share in shares.values()), ".1f")
@@ -601,6 +603,7 @@ def _near(case: Figures, quantities: Sequence[Quantity[A2haRun]], values: _Means
 def _optimal_is_least(runs: A2haRuns) -> Claim:
     """Claim on the first orderings: what a plan pays at least that ends with the longest task."""
     paid_h = runs.line("optimal", "payment_h")
+    # Bounds are of the first orderings only.
     dearer = [bound > hours for (_, bound), hours in zip(runs.fastest, paid_h, strict=False)]
     known, least = (show(estimate([float(pair[side]) for pair in runs.fastest]), 0) for side in (0, 1))
     return _SAID.decided(

@@ -364,6 +364,7 @@ def _long_settings(
 
 def _batch(stream: Stream, policies: Sequence[_Policy], seeds: range) -> Iterator[list[A2haRun]]:
     for sampled in draws(stream, seeds):
+        # A policy has a state: it is made anew for each ordering.
         yield [_run(sampled, WatchedA2ha(of) if isinstance(of, A2haSettings) else of()) for of in policies]
 
 
@@ -521,6 +522,7 @@ class WatchedA2ha(A2ha):
 
     def woken(self, replay: StreamState, datum: int) -> None:
         """Record the predictions, or the work of a host in its first unit."""
+        # All other wake-ups are of hosts, by their numbers; the first is the end of the first unit.
         if datum != TICK and datum not in self._busy_s:
             vm = replay.vms[datum]
             self._busy_s[datum] = vm.busy_s + (0 if vm.task is None else replay.now_s - vm.started_s)
@@ -537,6 +539,7 @@ class WatchedA2ha(A2ha):
         paid_s: ExactSeconds = 0
         busy_s: ExactSeconds = 0
         for vm in replay.vms:
+            # Only hosts that were watched at the end of their first unit have one after it.
             if vm.terminated_s - vm.requested_s > self._first_unit_s:
                 paid_s += replay.paid_until_s(vm, vm.terminated_s) - vm.requested_s - self._first_unit_s
                 busy_s += vm.busy_s - self._busy_s[vm.index]

@@ -168,6 +168,7 @@ class A2haOptions(PaperOptions):
         changes: dict[str, Any] = {"creation_overhead_s": self.boot_s}
         if seconds is not None:
             [application] = stream.applications
+            # Run times are whole seconds, and there is no task of none.
             run_times = SequenceRunTimes(sequence_s=tuple(np.maximum(np.round(seconds), 1).astype(int).tolist()))
             changes["applications"] = (application.model_copy(update={"runtime_s": {"host": run_times}}),)
         return stream.model_copy(update=changes)
@@ -183,6 +184,7 @@ def _gamma_s(seconds: FloatArray, mean_s: float, sd_s: float) -> FloatArray:
     """Quantiles of a gamma distribution in the order of other run times."""
     from scipy.special import gammaincinv
 
+    # The longest task stays the longest: only the distribution differs.
     levels = (np.argsort(np.argsort(seconds)) + 0.5) / len(seconds)
     found: FloatArray = gammaincinv((mean_s / sd_s) ** 2, levels) * sd_s**2 / mean_s
     return found

@@ -89,6 +89,7 @@ def _bars(axes: Axes, rows: Rows, digits: int, log: bool) -> None:
         number_above(axes, place, row, digits, 8, -4 if known else 0)
     if log:
         values = [value for value in (*heights, *known.values()) if value > 0]
+        # Room for the numbers above the bars, also where the axis has decades.
         axes.set_ylim(min(values) / 3, max(values) * 4)
     else:
         axes.set_ylim(0, 1.12 * axes.get_ylim()[1])

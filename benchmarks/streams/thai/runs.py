@@ -257,6 +257,7 @@ def _batch(
 
 def _learnt(stream: Stream, policy: Unknown) -> tuple[int, float | None]:
     """Knowledge of a policy about the applications on the types that can run them; see `SampledRuns`."""
+    # From the last to the first, so that the first job of each application stays.
     first = {job.application: index for index, job in reversed(list(enumerate(stream.jobs_by_submission)))}
     excluded, errors = 0, []
     for application, index in first.items():
