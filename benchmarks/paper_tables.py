@@ -15,7 +15,7 @@ from spotbag.core.text_tables import Column, Table
 
 from .claims import Claim, Found, estimate_of, show
 from .data_files import read_toml
-from .statistics import Sample
+from .statistics import Quantity, Sample
 
 PUBLISHED_COMPARISON_FORMAT = "spotbag.published-comparison/1"
 RESULT_ENDINGS = (".csv", ".json")
@@ -243,9 +243,12 @@ def measured(
         yield row_of(*place, name, of(subject), getattr(printed, name, None))
 
 
-def means(metrics: Mapping[str, Callable[[Any], float]]) -> Quantities[Sample[Any]]:
-    """Make quantities of a sample that are means of numbers of its runs."""
-    return {name: partial(Sample.mean, metric=metric) for name, metric in metrics.items()}
+def means(
+    metrics: Mapping[str, Callable[[Any], float]] | Iterable[Quantity[Any]],
+) -> Quantities[Sample[Any]]:
+    """Make quantities of a sample that are means of numbers of its runs, by names that are given or their own."""
+    named = metrics.items() if isinstance(metrics, Mapping) else ((quantity.name, quantity) for quantity in metrics)
+    return {name: partial(Sample.mean, metric=metric) for name, metric in named}
 
 
 @dataclass(frozen=True, slots=True)

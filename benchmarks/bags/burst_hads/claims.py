@@ -186,7 +186,7 @@ def _against_printed(days: BurstHadsDays, policy: str, cell: Sequence[str]) -> s
     rows = [row for row in figures.results if not cell or (row.job, row.scenario) == tuple(cell)]
 
     def percent(ours: Callable[[str, str], Cell], printed: Sequence[float]) -> float:
-        costs = [ours(row.job, row.scenario).statistic(cost_usd).value for row in rows]
+        costs = [ours(row.job, row.scenario).value(cost_usd) for row in rows]
         return sum(100 * cost / usd for cost, usd in zip(costs, printed, strict=True)) / len(rows)
 
     mine = percent(

@@ -181,11 +181,11 @@ def _why_less_saved(days: HadsDays, cells: Sequence[_Key]) -> str:
         return ""
     printed, on_demand_usd = _printed(), {row.job: row.on_demand_usd for row in hads_figures().baselines}
     on_demand = [100 * days.on_demand_usd(job) / on_demand_usd[job] for job in dict.fromkeys(job for job, _ in cells)]
-    hads = [100 * days.cells[key].statistic(cost_usd).value / printed[key].cost_usd for key in cells]
+    hads = [100 * days.cells[key].value(cost_usd) / printed[key].cost_usd for key in cells]
     more = Counter[str]()
     for key in cells:
-        often = days.cells[key].statistic(hibernations).value
-        started, theirs = days.cells[key].statistic(lambda day: day.on_demand_started).value, printed[key]
+        often = days.cells[key].value(hibernations)
+        started, theirs = days.cells[key].value(lambda day: day.on_demand_started), printed[key]
         more["VMs hibernate more often than printed"] += often > theirs.hibernations
         more["each hibernation starts more on-demand VMs than printed"] += (
             started * theirs.hibernations > theirs.on_demand_started * often
@@ -244,7 +244,7 @@ def _by_scenario(days: HadsDays) -> Iterator[Claim]:
 def _sc4_saves_more(days: HadsDays) -> Claim:
     counts = []
     for job in days.jobs:
-        often = [days.cells[job, name].statistic(hibernations).value for name in ("sc4", "sc2")]
+        often = [days.cells[job, name].value(hibernations) for name in ("sc4", "sc2")]
         counts.append(f"{job} {often[0]:.1f} against {often[1]:.1f}")
     more = {job: days.saving_percent(job, "sc4") - days.saving_percent(job, "sc2") for job in days.jobs}
     return _SAID.judge("sc4-saves-more", more, _signed(1, "points"), counts=", ".join(counts))
@@ -269,7 +269,7 @@ def _extreme(days: HadsDays, name: str, scenario: str) -> Claim:
         for other in SCENARIOS
         if other != scenario
     }
-    costs = [cells[job, scenario].statistic(cost_usd).value for job in days.jobs]
+    costs = [cells[job, scenario].value(cost_usd) for job in days.jobs]
     return _SAID.judge(name, found, f"$ {', '.join(f'{cost:.3f}' for cost in costs)}")
 
 

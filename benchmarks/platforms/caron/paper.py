@@ -280,7 +280,7 @@ def _largest(runs: CaronRuns, kind: JobSetKind) -> _Largest:
 
 
 def _mean(cell: Cell, quantity: str) -> float:
-    return cell.statistic(itemgetter(quantity)).value
+    return cell.value(itemgetter(quantity))
 
 
 def _not_printed(runs: CaronRuns) -> dict[str, Any]:

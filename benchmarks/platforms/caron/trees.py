@@ -178,4 +178,5 @@ def _alike(one: PlatformOutcome, other: PlatformOutcome) -> bool:
 def _joined(draws: Sequence[_Draw]) -> TreeRuns:
     """Put the draws of a tree together."""
     shapes, values, alone = zip(*draws, strict=True)
-    return TreeRuns(shapes[0], *zip(*values, strict=True), tuple(chain.from_iterable(alone)))
+    columns: list[tuple[Any, ...]] = [*zip(*values, strict=True), tuple(chain.from_iterable(alone))]
+    return TreeRuns(shapes[0], *columns)

@@ -292,7 +292,8 @@ def _optimal_hosts(runs: A2haRuns) -> Iterator[Claim]:
 def _first_times(runs: A2haRuns) -> Iterator[Claim]:
     """Claims on the ends of the sweeps: a creationRatio of 1, against both styles, and the lowest ratios."""
     for name, quantity in _SWEPT.items():
-        found, ours = {}, []
+        found: dict[str, Found] = {}
+        ours = []
         for job in _TWO_JOBS:
             at_one, others = runs.sweep[job][1.0, 1.0], {style: runs.short(job, style) for style in STYLES}
             found |= {f"{job}: 1 - {style}": at_one.sd_less(cell, quantity) for style, cell in others.items()}
@@ -505,7 +506,8 @@ def _in_par(runs: A2haRuns) -> Iterator[Claim]:
 
 
 def _prices(runs: A2haRuns) -> Iterator[Claim]:
-    found, changes = {}, {}
+    found: dict[str, Found] = {}
+    changes: dict[str, Found] = {}
     for job in _TWO_JOBS:
         styles = [runs.short(job, style) for style in ("aggressive", "conservative")]
         found |= {f"{job}: {of.words}": styles[0].less(styles[1], of) for of in (PAYMENT_H, SPEEDUP)}

@@ -59,7 +59,7 @@ from .settings import (
     sweep_ratios,
 )
 
-_AVERAGED, _TABLE_1 = (means({quantity.name: quantity for quantity in of}) for of in (QUANTITIES, TABLE_1))
+_AVERAGED, _TABLE_1 = (means(of) for of in (QUANTITIES, TABLE_1))
 _SPEEDUP: Quantities[Sequence[A2haRun]] = {
     "hosts": lambda found: estimate([run.hosts for run in found]),
     "speedup": lambda found: estimate([run.speedup for run in found]),

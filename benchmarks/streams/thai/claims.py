@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...claims import ABOUT, Case, Claim, Found, about, above, below, exactly, span, tally, together
 from ...data_files import Statements
-from .runs import XLARGE, Metric, ThaiRuns, cost_usd, idle_s, late_s, late_tasks, types_used
-from .settings import EXAMPLE_FRACTION, KNOWN, QUANTITIES, UNKNOWN, Quantity, thai_figures
+from .runs import COST_USD, IDLE_S, LATE_S, LATE_TASKS, XLARGE, Metric, ThaiRuns, types_used
+from .settings import EXAMPLE_FRACTION, KNOWN, QUANTITIES, UNKNOWN, QuantityName, thai_figures
 
 LESS_THAN_USD = 1.0
 """Most dollars by which the settings that cost almost the same are said to be dearer."""
@@ -46,14 +46,14 @@ def _others(*policies: str) -> list[str]:
 
 
 def _is_times(
-    runs: ThaiRuns, policy: str, against: str, quantity: Quantity, limits: tuple[float, float], ours: str
+    runs: ThaiRuns, policy: str, against: str, quantity: QuantityName, limits: tuple[float, float], ours: str
 ) -> Case:
     """Compare a mean: it is to be between two multiples of another, which may be 0: there is no ratio then."""
     low, high = (runs.difference(policy, against, quantity, times) for times in limits)
     return together(policy, [above(policy, low), below(policy, high)], ours)
 
 
-def _above_known(runs: ThaiRuns, name: str, quantity: Quantity) -> Claim:
+def _above_known(runs: ThaiRuns, name: str, quantity: QuantityName) -> Claim:
     """Claim on `unknown` against `known`."""
     stated = thai_figures().stated(UNKNOWN, quantity)
     more = above("", runs.ratio(UNKNOWN, KNOWN, quantity, "percent_more"), 1, "%")
@@ -76,29 +76,29 @@ def _table_3(runs: ThaiRuns) -> Iterator[Claim]:
     for policy in _ALIKE:
         percent = runs.ratio(policy, UNKNOWN, "cost_usd", "percent_more")
         more = about(policy, percent, 1, "%", value=0.0, points=ABOUT.percent)
-        dollars = below(policy, runs.less(policy, UNKNOWN, cost_usd), limit=LESS_THAN_USD)
+        dollars = below(policy, runs.less(policy, UNKNOWN, COST_USD), limit=LESS_THAN_USD)
         alike.append(together(policy, [more, dollars], more.ours))
     yield SAID.judge("alike", alike, span([case.mean for case in alike], 1, "%", "+"))
-    ours = f"{mean(_ALIKE, late_tasks, 1)} against {mean([UNKNOWN], late_tasks, 1)}"
-    yield SAID.judge("more-late-tasks", _less(runs, _ALIKE, [UNKNOWN], late_tasks), ours)
+    ours = f"{mean(_ALIKE, LATE_TASKS)} against {mean([UNKNOWN], LATE_TASKS)}"
+    yield SAID.judge("more-late-tasks", _less(runs, _ALIKE, [UNKNOWN], LATE_TASKS), ours)
     least, most, times = (figures.stated(policy, "late_tasks") for policy in ("large.5", "medium.8", "large.4"))
     limits = {"large.5": (least, least), "medium.10": (least, most), "medium.8": (most, most)}
     found = [_times(runs, policy, *limits[policy]) for policy in limits]
     yield SAID.judge("times-late-tasks", found, f"{found[0].ours.removesuffix(' times')} to {found[-1].ours}")
-    ours = f"{mean(['large.4'], cost_usd, 3)} against {mean([KNOWN], cost_usd, 3)} $"
-    yield SAID.judge("cheapest", _less(runs, ["large.4"], _others("large.4"), cost_usd), ours)
+    ours = f"{mean(['large.4'], COST_USD)} against {mean([KNOWN], COST_USD)} $"
+    yield SAID.judge("cheapest", _less(runs, ["large.4"], _others("large.4"), COST_USD), ours)
     yield SAID.judge("large-4-late", _times(runs, "large.4", times, times))
-    for name, metric, digits, unit in (("dearest", cost_usd, 3, " $"), ("latest", late_tasks, 1, "")):
-        ours = " and ".join(mean([policy], metric, digits) for policy in _BOTH_XLARGE) + unit
-        yield SAID.judge(name, _less(runs, _BOTH_XLARGE, _others(*_BOTH_XLARGE), metric), ours)
+    for name, quantity in (("dearest", COST_USD), ("latest", LATE_TASKS)):
+        ours = quantity.text(*(runs.approaches[policy] for policy in _BOTH_XLARGE), between=" and ") + quantity.unit
+        yield SAID.judge(name, _less(runs, _BOTH_XLARGE, _others(*_BOTH_XLARGE), quantity), ours)
 
 
 def _violation_costs(runs: ThaiRuns) -> Iterator[Claim]:
     figures = thai_figures()
     yield _above_known(runs, "violation-above-known", "violation_cost_usd")
     cases = [
-        above("cost", runs.less(UNKNOWN, KNOWN, cost_usd), 3, "$"),
-        above("late tasks", runs.less(UNKNOWN, KNOWN, late_tasks)),
+        above("cost", runs.less(UNKNOWN, KNOWN, COST_USD), 3, "$"),
+        above("late tasks", runs.less(UNKNOWN, KNOWN, LATE_TASKS)),
     ]
     yield SAID.judge("dearer-and-later", cases, f"{cases[0].ours}, {cases[1].ours} tasks more")
 
@@ -129,29 +129,29 @@ def _blocks(runs: ThaiRuns) -> Iterator[Claim]:
 def _mis_utilisation(runs: ThaiRuns) -> Iterator[Claim]:
     fixed, adaptive = thai_figures().fixed, (KNOWN, UNKNOWN)
     but_one = [policy for policy in fixed if policy != "xlarge.2"]
-    yield SAID.judge("less-idle", _less(runs, adaptive, but_one, idle_s), tally("pairs"))
-    yield SAID.judge("less-late-time", _less(runs, adaptive, fixed, late_s), tally("pairs"))
+    yield SAID.judge("less-idle", _less(runs, adaptive, but_one, IDLE_S), tally("pairs"))
+    yield SAID.judge("less-late-time", _less(runs, adaptive, fixed, LATE_S), tally("pairs"))
     early, idle_and_late = [], []
     for policy in fixed:
         found = runs.approaches[policy]
         ends = above(policy, found.mean(runs.ends_early), 2, "jobs")
-        early.append(together(policy, [ends, above(policy, found.mean(late_tasks))], ends.ours))
-        more = [less for metric in (idle_s, late_s) for less in _less(runs, [policy], adaptive, metric).items()]
-        idle, late = (runs.span([policy], metric, 0) for metric in (idle_s, late_s))
+        early.append(together(policy, [ends, above(policy, found.mean(LATE_TASKS))], ends.ours))
+        more = [less for metric in (IDLE_S, LATE_S) for less in _less(runs, [policy], adaptive, metric).items()]
+        idle, late = (runs.span([policy], metric) for metric in (IDLE_S, LATE_S))
         pairs = [above(label, number, 0) for label, number in more]
         idle_and_late.append(together(policy, pairs, f"{idle} s idle and {late} s late"))
     yield SAID.judge("early", early, tally("settings"))
     yield SAID.judge("idle-and-late", idle_and_late, tally("settings"))
-    yield SAID.judge("no-idle", runs.approaches["xlarge.2"].share_percent(idle_s, lambda run: run.idle_s + run.busy_s))
+    yield SAID.judge("no-idle", runs.approaches["xlarge.2"].share_percent(IDLE_S, lambda run: run.idle_s + run.busy_s))
     others = _others("xlarge.2")
-    most = max(runs.approaches[other].statistic(late_s).value for other in others)
-    ours = f"{runs.span(['xlarge.2'], late_s, 0)} against {most:,.0f} s"
-    yield SAID.judge("much-late-time", _less(runs, ["xlarge.2"], others, late_s), ours)
+    most = max(runs.approaches[other].value(LATE_S) for other in others)
+    ours = f"{runs.span(['xlarge.2'], LATE_S)} against {most:,.0f} s"
+    yield SAID.judge("much-late-time", _less(runs, ["xlarge.2"], others, LATE_S), ours)
 
 
 def thai_findings(runs: ThaiRuns) -> Iterator[Claim]:
     """Judge statements of ours on the same runs."""
-    quantities: tuple[Quantity, ...] = ("late_tasks", "violation_cost_usd")
+    quantities: tuple[QuantityName, ...] = ("late_tasks", "violation_cost_usd")
     found = {
         f"{quantity}, xlarge.2 - {other}": runs.difference("xlarge.2", other, quantity)
         for other in _others("xlarge.2")
@@ -162,7 +162,7 @@ def thai_findings(runs: ThaiRuns) -> Iterator[Claim]:
     )
     yield SAID.judge("worst-of-table-3", found, f"{late} tasks, {violation} $")
     [saved] = SAID.cases("extra-cost-of-xlarge", runs.difference_without_xlarge("cost_usd"))
-    extra = above("", runs.less(UNKNOWN, KNOWN, cost_usd), 3)
+    extra = above("", runs.less(UNKNOWN, KNOWN, COST_USD), 3)
     yield SAID.judge("extra-cost-of-xlarge", saved, f"{saved.ours} of {extra.ours} $ above known")
     every = {**runs.approaches, **runs.variants}
     for what, policy, base in (
@@ -170,13 +170,13 @@ def thai_findings(runs: ThaiRuns) -> Iterator[Claim]:
         ("to the letter of section 3.2, unknown", "unknown-paid-blocks", UNKNOWN),
         ("if every finished task counts, unknown-paid-blocks", "unknown-learning", "unknown-paid-blocks"),
     ):
-        cost, tasks = (every[policy].less(every[base], metric) for metric in (cost_usd, late_tasks))
+        cost, tasks = (every[policy].less(every[base], metric) for metric in (COST_USD, LATE_TASKS))
         both = [below("cost", cost, 3, "$"), below("late tasks", tasks)]
         yield SAID.judge("cheaper-and-in-time", both, _cost_and_tasks, what=what)
     if EXAMPLE_FRACTION in runs.sweep:
         longest = max(runs.sweep)
         longer, example = (runs.sweep[fraction].runs for fraction in (longest, EXAMPLE_FRACTION))
-        cost, tasks = (longer.less(example, metric) for metric in (cost_usd, late_tasks))
+        cost, tasks = (longer.less(example, metric) for metric in (COST_USD, LATE_TASKS))
         both = [above("cost", cost, 3, "$"), below("late tasks", tasks)]
         yield SAID.judge("longer-samples", both, _cost_and_tasks, longest=100 * longest, example=100 * EXAMPLE_FRACTION)
 

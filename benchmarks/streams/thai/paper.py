@@ -21,13 +21,13 @@ from ...statistics import mean_of
 from .claims import SAID, thai_claims, thai_findings
 from .pictures import PICTURES
 from .runs import (
+    COST_USD,
+    IDLE_S,
+    LATE_S,
+    LATE_TASKS,
     Approach,
     SampledRuns,
     ThaiRuns,
-    cost_usd,
-    idle_s,
-    late_s,
-    late_tasks,
     n_thai_runs,
     sampling_name,
     thai_runs,
@@ -36,11 +36,11 @@ from .settings import EXAMPLE_FRACTION, KNOWN, STREAM, UNKNOWN, ThaiFigures, Tha
 
 _TEXT, _FROM_TABLE_3 = "ratios, text", "ratios, Table 3"
 
-_TABLE_3: Quantities[Approach] = means({"cost_usd": cost_usd, "late_tasks": late_tasks})
+_TABLE_3: Quantities[Approach] = means([COST_USD, LATE_TASKS])
 _ALL: Quantities[Approach] = {
     **_TABLE_3,
     "violation_cost_usd": lambda found: found.violation_cost,
-    **means({"idle_s": idle_s}),
+    **means([IDLE_S]),
 }
 _OF_SAMPLES: Quantities[SampledRuns] = {
     "excluded_types": lambda found: mean_of(found.excluded),
@@ -60,8 +60,8 @@ def thai_rows(runs: ThaiRuns) -> Iterator[ComparisonRow]:
     for policy, found in runs.approaches.items():
         yield from _blocks(figures, policy, found, runs.stream.type_names)
         place = "Fig. 5", STREAM, "", policy
-        yield row_of(*place, "idle_s", found.mean(idle_s), 0.0 if policy == "xlarge.2" else None)
-        yield row_of(*place, "late_s", found.mean(late_s))
+        yield row_of(*place, "idle_s", found.mean(IDLE_S), 0.0 if policy == "xlarge.2" else None)
+        yield row_of(*place, "late_s", found.mean(LATE_S))
     known, unknown = runs.approaches[KNOWN], runs.approaches[UNKNOWN]
     for found in (known, unknown, *runs.variants.values(), runs.without_xlarge):
         yield from measured(("variants", STREAM, "", found.policy), _ALL, found)
@@ -170,12 +170,12 @@ def _costs(runs: ThaiRuns) -> dict[str, Any]:
         "known_paid": runs.variants["known-paid-blocks"],
         "unknown_paid": runs.variants["unknown-paid-blocks"],
     }
-    return {name: approach.statistic(cost_usd).value for name, approach in found.items()}
+    return {name: approach.value(COST_USD) for name, approach in found.items()}
 
 
 def _chance(figures: ThaiFigures, runs: ThaiRuns) -> dict[str, Any]:
     """Spread of means of as few runs as the paper's; none if there are too few."""
-    mine, other = (runs.approaches[policy].values(late_tasks) for policy in (UNKNOWN, KNOWN))
+    mine, other = (runs.approaches[policy].values(LATE_TASKS) for policy in (UNKNOWN, KNOWN))
     n_groups = len(mine) // figures.runs
     if n_groups == 0:
         return {"sd": None}

@@ -20,11 +20,11 @@ from spotbag.replay.streams.state import StreamPolicy
 
 from ...claims import estimate_of, span
 from ...paper import OnRuns, replayed
-from ...statistics import Sample, Statistic, less, percent_more, quotient
+from ...statistics import Quantity, Sample, Statistic, less, percent_more, quotient
 from .settings import (
     KNOWN,
     UNKNOWN,
-    Quantity,
+    QuantityName,
     RatioUnit,
     ThaiOptions,
     fixed_setting,
@@ -45,6 +45,14 @@ _SEEDS_A_BATCH = 4
 
 Metric: TypeAlias = Callable[[StreamOutcome], float]
 
+COST_USD = Quantity[StreamOutcome]("cost_usd", "cost", 3, " $", lambda run: run.cost_usd)
+# What never finished is late as well.
+LATE_TASKS = Quantity[StreamOutcome](
+    "late_tasks", "late tasks", 1, "", lambda run: run.late_tasks + run.unfinished_tasks
+)
+IDLE_S = Quantity[StreamOutcome]("idle_s", "idle seconds of all VMs", 0, " s", lambda run: run.idle_s)
+LATE_S = Quantity[StreamOutcome]("late_s", "seconds by which tasks are late", 0, " s", lambda run: run.late_s)
+
 
 @dataclass(frozen=True)
 class Approach(Sample[StreamOutcome]):
@@ -60,16 +68,16 @@ class Approach(Sample[StreamOutcome]):
 
     policy: str
 
-    def number(self, quantity: Quantity) -> Statistic | None:
+    def number(self, quantity: QuantityName) -> Statistic | None:
         """A quantity of Table 3 or Fig. 3; no violation cost if no task is in time."""
         if quantity == "violation_cost_usd":
             return self.violation_cost
-        return self.statistic(cost_usd if quantity == "cost_usd" else late_tasks)
+        return self.statistic(COST_USD if quantity == "cost_usd" else LATE_TASKS)
 
     @property
     def violation_cost(self) -> Statistic | None:
         """Violation cost of the mean cost and the mean number of late tasks (eq. 7 and 8); None if none is in time."""
-        cost, late = self.statistic(cost_usd), self.statistic(late_tasks)
+        cost, late = self.statistic(COST_USD), self.statistic(LATE_TASKS)
         n_tasks = self.runs[0].n_tasks
         value = violation_cost_usd(cost.value, late.value, n_tasks)
         if value is None:
@@ -129,24 +137,24 @@ class ThaiRuns:
         """Mean of a policy less that of another, run by run."""
         return self.approaches[policy].less(self.approaches[other], metric)
 
-    def difference(self, policy: str, against: str, quantity: Quantity, times: float = 1.0) -> Estimate:
+    def difference(self, policy: str, against: str, quantity: QuantityName, times: float = 1.0) -> Estimate:
         """Mean of a policy less a multiple of that of another; also where the latter is 0, and there is no ratio."""
         return _difference(self.approaches[policy], self.approaches[against], quantity, times)
 
-    def difference_without_xlarge(self, quantity: Quantity) -> Estimate:
+    def difference_without_xlarge(self, quantity: QuantityName) -> Estimate:
         """Mean of ``unknown`` less that where no m3.xlarge can be rented."""
         return _difference(self.approaches[UNKNOWN], self.without_xlarge, quantity)
 
-    def span(self, policies: Sequence[str], metric: Metric, digits: int) -> str:
+    def span(self, policies: Sequence[str], quantity: Quantity[StreamOutcome]) -> str:
         """Lowest and highest mean of several policies, in words."""
-        return span([self.approaches[policy].statistic(metric).value for policy in policies], digits)
+        return span([self.approaches[policy].value(quantity) for policy in policies], quantity.digits)
 
     def ends_early(self, run: StreamOutcome) -> float:
         """Jobs of a run that end before the next one is submitted."""
         submitted_s = [job.submitted_s for job in self.stream.jobs_by_submission]
         return sum(job.last_finish_s < next_s for job, next_s in zip(run.jobs, submitted_s[1:], strict=False))
 
-    def ratio(self, policy: str, against: str, quantity: Quantity, unit: RatioUnit) -> Estimate:
+    def ratio(self, policy: str, against: str, quantity: QuantityName, unit: RatioUnit) -> Estimate:
         """Ratio of the means of two policies, in times or in percent above."""
         mine, other = self.approaches[policy].number(quantity), self.approaches[against].number(quantity)
         if unit == "percent_more":
@@ -154,29 +162,9 @@ class ThaiRuns:
         return estimate_of(mine and other and quotient(mine, other))
 
 
-def _difference(one: Approach, other: Approach, quantity: Quantity, times: float = 1.0) -> Estimate:
+def _difference(one: Approach, other: Approach, quantity: QuantityName, times: float = 1.0) -> Estimate:
     its = other.number(quantity)
     return estimate_of(less(one.number(quantity), its and its.scaled(times)))
-
-
-def cost_usd(run: StreamOutcome) -> float:
-    """Cost of a run."""
-    return run.cost_usd
-
-
-def late_tasks(run: StreamOutcome) -> float:
-    """Tasks of a run that did not finish by the deadline of their job."""
-    return run.late_tasks + run.unfinished_tasks
-
-
-def idle_s(run: StreamOutcome) -> float:
-    """Idle seconds of all VMs of a run."""
-    return run.idle_s
-
-
-def late_s(run: StreamOutcome) -> float:
-    """Seconds by which the tasks of a run were late."""
-    return run.late_s
 
 
 def types_used(run: StreamOutcome) -> float:

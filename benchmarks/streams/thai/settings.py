@@ -20,8 +20,8 @@ from spotbag.replay.streams.state import StreamPolicy, StreamState, StreamVm
 from ...data_files import Figures, read_figures
 from ...paper import PaperOptions
 
-Quantity: TypeAlias = Literal["cost_usd", "late_tasks", "violation_cost_usd"]
-QUANTITIES: tuple[Quantity, ...] = ("cost_usd", "late_tasks", "violation_cost_usd")
+QuantityName: TypeAlias = Literal["cost_usd", "late_tasks", "violation_cost_usd"]
+QUANTITIES: tuple[QuantityName, ...] = ("cost_usd", "late_tasks", "violation_cost_usd")
 RatioUnit: TypeAlias = Literal["percent_more", "times"]
 
 
@@ -50,7 +50,7 @@ class ThaiFigures(Figures):
         """Return a row of Table 3."""
         return self.row("approaches", policy=policy)
 
-    def stated(self, policy: str, quantity: Quantity) -> float:
+    def stated(self, policy: str, quantity: QuantityName) -> float:
         """Return a ratio of the text."""
         return float(self.row("ratios", policy=policy, quantity=quantity).printed)
 
@@ -70,12 +70,12 @@ class ThaiFigures(Figures):
         printed = self.approach(policy)
         return None if printed.vm_type is None else float(printed.cost_usd / self.block_usd[printed.vm_type])
 
-    def ratio(self, policy: str, against: str, quantity: Quantity, unit: RatioUnit) -> float:
+    def ratio(self, policy: str, against: str, quantity: QuantityName, unit: RatioUnit) -> float:
         """Recompute a ratio from Table 3."""
         times = self._number(policy, quantity) / self._number(against, quantity)
         return times if unit == "times" else 100 * (times - 1)
 
-    def _number(self, policy: str, quantity: Quantity) -> float:
+    def _number(self, policy: str, quantity: QuantityName) -> float:
         if quantity == "violation_cost_usd":
             return self.violation_cost_usd(policy)
         return float(getattr(self.approach(policy), quantity))
