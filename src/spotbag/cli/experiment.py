@@ -22,8 +22,15 @@ from .runs import WorkerOptions
 if TYPE_CHECKING:
     from ..core.statistics import Estimate
     from ..core.workers import Workers
-    from ..experiments.bags.judgement import GroupGaps, JudgedCell
-    from ..experiments.bags.results import Differences, MethodChange, PolicyDifference, RunChange, RunResult
+    from ..experiments.bags.results import (
+        Differences,
+        GroupGaps,
+        JudgedCell,
+        MethodChange,
+        PolicyDifference,
+        RunChange,
+        RunResult,
+    )
     from ..experiments.bags.run import Progress
     from ..experiments.bags.specification import Specification
 
@@ -93,7 +100,7 @@ class ExperimentJudge(Answer, kind="experiment-judge"):
 
     def print_cells(self, every: bool) -> None:
         """Print the cells, all or those where something is wanting, and how far the gaps are by groups."""
-        from ..experiments.bags.judgement import LEVELS
+        from ..experiments.bags.results import LEVELS
 
         listed = sorted((cell for cell in self.cells if every or cell.wanting), key=lambda cell: cell.worst_first)
         if listed:
@@ -302,7 +309,7 @@ def judge_command(
     Where plans must survive, those of other methods count if they do as well. Listed are the cells where another plan
     is better, where there is no plan, and where the gap is greater than it is to be: the worst first.
     """
-    from ..experiments.bags.judgement import judge_experiment
+    from ..experiments.bags.results import judge_experiment
 
     found = ExperimentJudge.of(judge_experiment(folder, method))
     if as_json:

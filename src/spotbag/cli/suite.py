@@ -16,8 +16,7 @@ from .console import NOT_CORRECT, print_rows, warn, wrote
 from .options import adder, argument, json_option, names_of, option
 
 if TYPE_CHECKING:
-    from ..experiments.bags.rankings import Ranking
-    from ..experiments.bags.submissions import CheckedRow
+    from ..experiments.bags.submissions import CheckedRow, Ranking
 
 app = typer.Typer(no_args_is_help=True, help="Suites: frozen instances and days, and rows that others can check.")
 
@@ -175,8 +174,7 @@ def rank_command(
     Wilcoxon's signed ranks, with Holm's correction for their number. Refused rows are left out. Exit code 0: ranked; 1:
     all rows are refused; 2: bad input.
     """
-    from ..experiments.bags.rankings import rankings
-    from ..experiments.bags.submissions import check_submissions
+    from ..experiments.bags.submissions import check_submissions, rankings
 
     rows = check_submissions(files)
     refused = sum(bool(row.reason) for row in rows)

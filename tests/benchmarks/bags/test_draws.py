@@ -12,8 +12,7 @@ import pytest
 from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import InputError
 from spotbag.experiments.bags.families import Draw
-from spotbag.experiments.bags.judgement import judge_experiment
-from spotbag.experiments.bags.results import experiment_results
+from spotbag.experiments.bags.results import experiment_results, judge_experiment
 from spotbag.experiments.bags.rows import EXPERIMENT_FORMAT
 from spotbag.experiments.bags.run import run_experiment
 from spotbag.experiments.bags.specification import (

@@ -16,10 +16,9 @@ from scipy.stats import friedmanchisquare, wilcoxon
 from spotbag.core.errors import InputError
 from spotbag.core.statistics import holm_adjusted
 from spotbag.experiments.bags import submissions
-from spotbag.experiments.bags.rankings import rankings
 from spotbag.experiments.bags.run import run_experiment
 from spotbag.experiments.bags.specification import read_specification
-from spotbag.experiments.bags.submissions import CheckedRow, check_submissions, checked_row, submitted_lines
+from spotbag.experiments.bags.submissions import CheckedRow, check_submissions, checked_row, rankings, submitted_lines
 from spotbag.experiments.bags.suite import SuiteDocument, drawn_days, find_suite, freeze, suite_names
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.library import library_instance

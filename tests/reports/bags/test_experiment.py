@@ -11,8 +11,7 @@ import pytest
 
 from spotbag.core.errors import InputError
 from spotbag.core.text_tables import Table
-from spotbag.experiments.bags.judgement import judge_experiment
-from spotbag.experiments.bags.results import experiment_results
+from spotbag.experiments.bags.results import experiment_results, judge_experiment
 from spotbag.instances.library import library_instance
 from spotbag.reports.bags.experiment import experiment_report
 from spotbag.reports.page import Graph, Listing, Report, report_page
