@@ -108,6 +108,7 @@ def draw_figure(chart: Chart, figure: Figure) -> list[Axes]:
             _subtitle(chart, panel), fontsize=11, loc="left", pad=_pad(panel), color="#222222", parse_math=False
         )
     _draw_time_axis(all_axes[-1], chart)
+    # Names may have dollar signs, which begin no formula.
     figure.suptitle(_title(chart), fontsize=12, fontweight="bold", parse_math=False)
     _explain(figure, chart.legend, WIDTH_IN, loc="outside lower center")
     return all_axes
@@ -159,6 +160,7 @@ def new_figure(width_in: float, height_in: float) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width_in, min(height_in, _HIGHEST_IN)), layout="constrained")
+    # A canvas of its own: pyplot would keep the figure, and may ask for a display.
     FigureCanvasAgg(figure)
     return figure
 
@@ -227,12 +229,14 @@ def _draw_panel(axes: Axes, chart: Chart, panel: Panel, room: _Room) -> None:
     _draw_links(axes, chart, panel, tops)
     for tier in dict.fromkeys(limit.tier for limit in panel.limits):
         _draw_limits(axes, chart, [limit for limit in panel.limits if limit.tier == tier], room)
+    # Lanes lie from the top down.
     axes.set_ylim(tops[-1], 0)
     _label_lanes(axes, panel.lanes, tops)
     axes.set_ylabel(chart.lane_label)
     _name_limits_out_of_sight(axes, chart, panel.limits)
     axes.grid(axis="x", color="#CCCCCC", linewidth=0.5)
     axes.set_axisbelow(True)
+    # Axes are shared: all panels but the last would go without times.
     axes.tick_params(labelbottom=True)
 
 
@@ -250,6 +254,7 @@ def _draw_bars(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> Non
     """Draw the bars of each look as one collection, which stays fast for many thousands of them."""
     from matplotlib.collections import PolyCollection
 
+    # Edges of the usual width would cover many thousands of narrow bars.
     fine = len(panel.bars) > FINE_EDGES_ABOVE
     for look, bars in by_look(panel.bars).items():
         style: dict[str, Any] = {"facecolor": _inside(look), "hatch": look.hatch or None, "zorder": look.layer}
@@ -284,6 +289,7 @@ def _write_names(axes: Axes, chart: Chart, panel: Panel, tops: list[float], room
         if not bar.look.text or not bar.name:
             continue
         ground, full = panel.ground_and_height_in(bar, tops)
+        # A name must lie in its bar at each moment.
         high = full * min(height for _, height in bar.profile[:-1])
         start_s = max(bar.start_s, chart.start_s)
         wide, tall = (bar.end_s - start_s) * second_in, high * room.high_per_in
@@ -319,6 +325,7 @@ def _draw_marks(axes: Axes, chart: Chart, panel: Panel, tops: list[float]) -> No
         y = [panel.height_at_in((mark.lane, mark.top), tops) for mark in marks]
         if not marks[0].upright:
             least = min(panel.lanes[mark.lane].height_in for mark in marks)
+            # The size of a sign is an area: in low lanes it shrinks by the square, but not out of sight.
             size = max(min(1.0, (least / 0.2) ** 2) * look.size, 8.0)
             style: dict[str, Any] = {"edgecolor": look.edge or look.colour, "linewidth": look.edge_width}
             axes.scatter(x, y, s=size, marker=look.sign, color=look.colour, zorder=look.layer, **style)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -21,7 +21,7 @@ from ...paper_tables import (
     measured,
     row_of,
 )
-from ...statistics import average, mean_of
+from ...statistics import Statistic, average, mean_of
 from ..paper_days import (
     BASELINE_POLICY,
     FROM_ALGORITHM_1,
@@ -50,7 +50,7 @@ _INTERRUPTIONS: Quantities[Cell] = means(
     {"hibernations": lambda day: day.hibernations, "resumes": lambda day: day.resumes}
 )
 _OF_SCHEDULER: Quantities[Cell] = {**means({"on_demand_started": lambda day: day.on_demand_started}), **_ENDS}
-_REDUCTIONS: Quantities[Pair] = {
+_REDUCTIONS: Mapping[str, Callable[[Pair], Statistic]] = {
     "cost_reduction_percent": lambda pair: pair.cost_reduction,
     "makespan_reduction_percent": lambda pair: pair.makespan_reduction,
 }
@@ -115,10 +115,8 @@ def _means(figures: Figures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
         printed = [entry for entry in figures.results if entry.scenario in scenarios]
         pairs = days.pairs_of(scenarios=scenarios)
         place = "Table VI, means", "all", of
-        for name, ours in (
-            ("cost_reduction_percent", average([pair.cost_reduction for pair in pairs])),
-            ("makespan_reduction_percent", average([pair.makespan_reduction for pair in pairs])),
-        ):
+        for name, of_pair in _REDUCTIONS.items():
+            ours = average([of_pair(pair) for pair in pairs])
             yield row_of(*place, BOTH, name, ours, fmean(getattr(entry, name) for entry in printed))
         for policy in _POLICIES:
             mean = fmean(_printed_saving(figures, entry, policy) for entry in printed)
@@ -139,16 +137,14 @@ def _savings(figures: Figures, days: BurstHadsDays) -> Iterator[ComparisonRow]:
     for policy in _POLICIES:
         mean = recomputed[f"{policy.replace('-', '_')}_saving_percent", ""]
         for billing, baseline in BASELINE_POLICY.items():
-            name = f"saving_percent {baseline}"
-
-            def shown(printed: float, billing: str = billing) -> float | None:
-                return printed if billing == "cycles" else None
-
+            # The printed costs are those of VMs that are billed to the ends of their cycles.
+            name, printed = f"saving_percent {baseline}", billing == "cycles"
             for entry in figures.results:
                 cell = days.pairs[entry.job, entry.scenario].of(policy)
-                saving = shown(_printed_saving(figures, entry, policy))
+                saving = _printed_saving(figures, entry, policy) if printed else None
                 yield row_of("savings", entry.job, entry.scenario, policy, name, days.saving(cell, billing), saving)
-            yield row_of("savings", "all", "mean", policy, name, days.mean_saving(policy, billing), shown(mean))
+            shown = mean if printed else None
+            yield row_of("savings", "all", "mean", policy, name, days.mean_saving(policy, billing), shown)
 
 
 # ---------------------------------------------------------------------------- assumptions, notes, page

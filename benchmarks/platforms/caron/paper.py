@@ -177,17 +177,20 @@ def _grid(grid: Cells) -> Iterator[ComparisonRow]:
         yield from _counts(PAIR, grid, lower)
 
 
+_COUNTED: Mapping[str, Comparison] = {
+    "lower": "holds",
+    "higher": "does not hold",
+    "open": "not decided",
+    "alike": "alike",
+}
+
+
 def _counts(table: str, grid: Cells, lower: Lower) -> Iterator[ComparisonRow]:
     counts = counted(grid, [lower])
-    numbers = {
-        "lower": counts["holds"],
-        "higher": counts["does not hold"],
-        "open": counts["not decided"],
-        "alike": counts["alike"],
-        "median_percent": median_percent(grid, lower),
-    }
-    for quantity, ours in numbers.items():
-        yield row_of(table, lower.kind, lower.metric, lower.mine, quantity, ours)
+    place = table, lower.kind, lower.metric, lower.mine
+    for quantity, comparison in _COUNTED.items():
+        yield row_of(*place, quantity, counts[comparison])
+    yield row_of(*place, "median_percent", median_percent(grid, lower))
 
 
 # ---------------------------------------------------------------------------- assumptions, notes, page
@@ -195,7 +198,7 @@ def _counts(table: str, grid: Cells, lower: Lower) -> Iterator[ComparisonRow]:
 
 def _lower_percent(result: PublishedComparisonResult, table: str, metric: str) -> str:
     """Percentage of the settings with the lower number, among those where two policies differ."""
-    counts = dict.fromkeys(("lower", "higher", "open"), 0.0)
+    counts = dict.fromkeys([*_COUNTED][:3], 0.0)  # where they are alike, there is nothing to compare
     for row in result.rows:
         if (row.table, row.scenario) == (table, metric) and row.quantity in counts:
             counts[row.quantity] += row.ours.mean or 0.0
