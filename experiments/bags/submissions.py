@@ -22,7 +22,7 @@ from pydantic import Field
 from ...audits.auditor import audit_traces
 from ...audits.bags.plan import CheckReport, check
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.groups import grouped_by
+from ...core.record_lists import grouped_by
 from ...core.json_documents import check_format, parse_json
 from ...core.quantities import NOISE, SAME_COST
 from ...core.records import Record, validate_record
