@@ -174,6 +174,9 @@ def seconds(value: float) -> str:
     return f"{round(value):,}"
 
 
+VERDICTS = {"survives": "yes", "does-not-survive": "no", "not-shown": "not shown"}
+"""Verdicts on survival as the cells of tables have them."""
+
 # ------------------------------------------------------------------------- exit codes and progress
 
 BAD_INPUT = 2

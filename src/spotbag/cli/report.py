@@ -61,12 +61,11 @@ def _report(what: str, instance: str | None, changes: InstanceOptions, state: st
     if kind in (SCHEDULE_FORMAT, _ANSWER):
         from ..reports.bags.plan import plan_report
         from ..schedules.schedule_files import schedule_document_of
-        from .bags.planning import schedule_or_none
 
         document = parse_json(text, source)
         answer = _checked(document, source) if kind == _ANSWER else None
         plan = schedule_document_of(document if answer is None else answer["plan"], source)
-        schedule = schedule_or_none(plan, instance, what, changes, state)
+        schedule = changes.plan_or_none(plan, instance, what, state)
         if schedule is None:
             raise SpotbagError(f"{source}: is a plan for {plan.instance!r}; to report on it, name that with --instance")
         return plan_report(schedule, plan, __version__, answer)

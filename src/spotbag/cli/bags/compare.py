@@ -22,6 +22,7 @@ from ..answers import Answer
 from ..arguments import InstanceOptions, MethodOptions, check_output
 from ..console import (
     NO_FEASIBLE_PLAN,
+    VERDICTS,
     counting,
     least_width,
     print_rows,
@@ -33,7 +34,6 @@ from ..console import (
 )
 from ..options import INSTANCES, Only, argument, json_option, option
 from ..runs import WorkerOptions
-from .planning import VERDICTS
 
 if TYPE_CHECKING:
     from ...core.workers import Workers

@@ -10,7 +10,6 @@ from ..answers import Answer, Part
 from ..arguments import InstanceOptions, refuse_two_from_standard_input
 from ..console import print_rows, seconds, warn, wrote
 from ..options import argument, json_option, option, state_option
-from .planning import schedule_or_none
 
 if TYPE_CHECKING:
     from ...executors.orders import Target
@@ -68,7 +67,7 @@ def export_command(
         raise SpotbagError(f"--to {to}: must be {' or '.join(TARGETS)}")
     # The target is refused first: reading a large plan takes longer.
     document = read_schedule_document(plan)
-    schedule = schedule_or_none(document, instance, plan, changes, state)
+    schedule = changes.plan_or_none(document, instance, plan, state)
     # Without its instance, a plan can be exported as the document says it.
     exported = write_export(schedule or document, out, target, infra)
     if not exported:

@@ -10,7 +10,6 @@ from ..answers import Answer, Part
 from ..arguments import InstanceOptions, check_outputs, check_pictures, names_in, refuse_two_from_standard_input
 from ..console import beside_the_answer, drawing, print_facts, print_table, seconds, wrote
 from ..options import argument, instance_argument, json_option, option, state_option
-from .planning import schedule_by_instance
 
 if TYPE_CHECKING:
     from ...traces.bags.execution import Execution, TaskDeviation
@@ -99,7 +98,7 @@ def import_log_command(
     check_pictures(gantt)
     check_outputs((instance, plan, *logs, state), out, gantt, trace)
     document = read_schedule_document(plan)
-    schedule = schedule_by_instance(document, instance, plan, changes, state)
+    schedule = changes.plan_of(document, instance, plan, state)
     gone = names_in(lost or [])
     execution = read_log(schedule, *logs, lost=gone, began_at=began_at)
     if out is not None:

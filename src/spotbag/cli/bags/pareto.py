@@ -18,9 +18,19 @@ from ...core.text_tables import number, words
 from ...core.wording import counted
 from ..answers import ABSENT, Answer, Part
 from ..arguments import InstanceOptions, MethodOptions, check_outputs, check_pictures
-from ..console import NO_FEASIBLE_PLAN, beside_the_answer, busy, drawing, points_found, print_rows, seconds, warn, wrote
+from ..console import (
+    NO_FEASIBLE_PLAN,
+    VERDICTS,
+    beside_the_answer,
+    busy,
+    drawing,
+    points_found,
+    print_rows,
+    seconds,
+    warn,
+    wrote,
+)
 from ..options import Only, given_options, instance_argument, json_option, option
-from .planning import VERDICTS
 
 if TYPE_CHECKING:
     from ...heuristics.bags.rescue import Certificate

@@ -21,8 +21,7 @@ from ..arguments import (
 )
 from ..console import drawing, print_facts, print_rows, print_table, seconds, warn
 from ..options import INSTANCES, argument, json_option, option, plan_gantt_option, state_option
-from .planning import d_spot_text, schedule_or_none
-from .solve import print_rented
+from .solve import d_spot_text, print_rented
 
 if TYPE_CHECKING:
     from ...instances.instance import Instance
@@ -93,7 +92,7 @@ def show_command(
             found = State.read(state).remaining(found)
         _show_instance(found, as_json)
         return
-    schedule = schedule_or_none(found, instance, what, changes, state)
+    schedule = changes.plan_or_none(found, instance, what, state)
     if schedule is None:
         if gantt is not None or state is not None:
             wanted = "to draw it" if gantt is not None else "to show it by a state"

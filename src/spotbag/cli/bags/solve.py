@@ -18,10 +18,15 @@ from ...core.wording import counted, dollars
 from ..answers import ABSENT, Answer, Mean, Part
 from ..arguments import (
     STANDARD_OUTPUT,
+    USUAL_DAYS,
+    USUAL_POLICY,
+    DaysToComeOptions,
     InstanceOptions,
     MethodOptions,
+    ScenarioOptions,
     check_outputs,
     check_pictures,
+    notes_of,
     print_plan,
     refuse_two_from_standard_input,
 )
@@ -39,8 +44,6 @@ from ..console import (
     wrote,
 )
 from ..options import given_options, instance_argument, json_option, option, plan_gantt_option, plan_out_option
-from ..scenario_options import USUAL_DAYS, USUAL_POLICY, DaysToComeOptions, ScenarioOptions, notes_of
-from .planning import d_spot_text, plan_by
 
 if TYPE_CHECKING:
     from ...instances.entries import Goal
@@ -208,7 +211,7 @@ def solve_command(
     with interruptible():  # from here on there is an answer, which a signal asks for
         # A choice makes plans of its own, by methods and limits that it divides.
         choice = None if days_to_come.scenario is None else _choose(problem, days_to_come, scenarios, planning)
-        result = plan_by(problem, planning, near_least) if choice is None else choice.result
+        result = planning.plan(problem, near_least) if choice is None else choice.result
         if result.interrupted:
             warn(["interrupted: this is the best plan and bound so far"])
         warn(result.warnings)
@@ -326,6 +329,18 @@ class PlanFiles:
             warn([f"{self.plot} is not drawn: {method} {reason}"])
 
 
+def d_spot_text(given: Instance, d_spot_s: int, by_paper: bool, deadline_s: int | None = None) -> str:
+    """Return D_spot in words, with its source: the instance, the rule of the paper, the deadline, or survival.
+
+    Of what a state leaves, ``deadline_s`` is the deadline, whose times count from the moment of the state.
+    """
+    chosen = "the deadline" if d_spot_s == (deadline_s or given.deadline_s) else "chosen so that the plan survives"
+    source = (
+        "given" if given.d_spot_s is not None else "by the rule of HADS" if by_paper and not given.machines else chosen
+    )
+    return f"{seconds(d_spot_s)} s ({source})"
+
+
 def _d_spot(result: Result, given: Instance) -> str:
     value = result.instance.d_spot_s
     if value is None:
@@ -434,7 +449,7 @@ def print_rented(schedule: Schedule) -> None:
 
 def _print_choice(choice: PlanChoice) -> None:
     """Print the plans side by side on the days of the report."""
-    from ..runs import mean, mean_cell  # here, since few plans are chosen by days
+    from ..runs import mean, mean_cell
 
     if choice.schedule is None:
         return
