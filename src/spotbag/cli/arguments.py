@@ -520,10 +520,7 @@ class MethodOptions:
         "N", "A limit of work in place of --time-limit: the same plan each time. A million take about a second.", min=1
     )
     target_gap: float = option(
-        "G",
-        "Stop at this gap to the bound, relative to the plan's objective: 0.01 or 1%.",
-        0.0,
-        reads="fraction",
+        "G", "Stop at this gap to the bound, relative to the plan's objective: 0.01 or 1%.", 0.0, reads="fraction"
     )
     seed: int = option("SEED", "Seed of the random numbers.", 0, min=0)
     threads: int | None = option(

@@ -51,9 +51,7 @@ class Audit(Answer, kind="audit"):
 
 def audit_command(
     *,
-    trace: str = argument(
-        "TRACE", "A trace of replays, or of 'import-log' (JSON lines); - for standard input.", show_default=False
-    ),
+    trace: str = argument("TRACE", "A trace of replays, or of 'import-log' (JSON lines); - for standard input."),
     instance: str | None = option(
         "INSTANCE",
         "What should have been replayed: an instance, stream or platform, by its file or its name in the library. It "

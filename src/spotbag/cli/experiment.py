@@ -151,8 +151,8 @@ class ExperimentCompare(Answer, kind="experiment-compare"):
 def run_command(
     *,
     context: typer.Context,
-    spec: str = argument("SPEC", "A file (.toml), or one that is ready.", completes=_READY, show_default=False),
-    out: str = option("FOLDER", "Where the rows go.", ..., show_default=False),
+    spec: str = argument("SPEC", "A file (.toml), or one that is ready.", completes=_READY),
+    out: str = option("FOLDER", "Where the rows go.", ...),
     cells: int | None = _cells_option(),
     seed: int | None = _seed_option(),
     work: WorkerOptions,
@@ -280,7 +280,7 @@ def show_command(*, name: str = argument("NAME", "Of one that is ready.", comple
 
 @_command("results", "gaps")
 def results_command(
-    *, folder: str = argument("FOLDER", "Folder of an experiment.", show_default=False), as_json: bool = json_option()
+    *, folder: str = argument("FOLDER", "Folder of an experiment."), as_json: bool = json_option()
 ) -> None:
     """Show the results of an experiment so far, by instance and method.
 
@@ -299,7 +299,7 @@ def results_command(
 @_command("judge", "user-map --method auto")
 def judge_command(
     *,
-    folder: str = argument("FOLDER", "Of an experiment.", show_default=False),
+    folder: str = argument("FOLDER", "Of an experiment."),
     method: str | None = option("NAME", "Which; the experiment's first if absent.", short="-m"),
     every: bool = option(None, "List all cells, not only those where something is wanting.", False, name="all"),
     as_json: bool = json_option(),
@@ -321,8 +321,8 @@ def judge_command(
 @_command("compare", "last-week today")
 def compare_command(
     *,
-    old: str = argument("OLD", "Folder of an experiment.", show_default=False),
-    new: str = argument("NEW", "Of the same one, run later.", show_default=False),
+    old: str = argument("OLD", "Folder of an experiment."),
+    new: str = argument("NEW", "Of the same one, run later."),
     as_json: bool = json_option(),
 ) -> None:
     """Tell what got better or worse from one experiment to another, with 95 % confidence intervals.

@@ -83,7 +83,6 @@ instance_argument = partial(
     "INSTANCE",
     "A JSON file, a CSV file of tasks, - for standard input, or the name of a library instance.",
     completes=INSTANCES,
-    show_default=False,
 )
 late_option = partial(
     option, "least", "If no plan ends in time: as few tasks late as can be, then as little late. Exit code 3 then."

@@ -25,9 +25,8 @@ def report_command(
         "PLAN|TRACE|FOLDER",
         "A plan, or what 'solve --json' has printed; a trace of replays; what 'bench --out' has written as JSON; or "
         "the folder of an experiment.",
-        show_default=False,
     ),
-    out: str = option("FILE", "The page (.html).", ..., show_default=False),
+    out: str = option("FILE", "The page (.html).", ...),
     changes: InstanceOptions,
     instance: str | None = option("INSTANCE", "Instance of the plan, if not of the library."),
     state: str | None = state_option(),

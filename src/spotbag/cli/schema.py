@@ -35,7 +35,6 @@ def schema_command(
         "What to print the JSON Schema of; all are listed if absent.",
         None,
         completes=names_of("cli.answers", "KINDS"),
-        show_default=False,
     ),
     as_json: bool = json_option(),
 ) -> None:

@@ -107,7 +107,7 @@ def _aside(found: Ranking) -> str:
 
 @_command("show", "suite-1")
 def show_command(
-    *, name: str = argument("NAME", "Of a suite.", completes=_SUITES, show_default=False), as_json: bool = json_option()
+    *, name: str = argument("NAME", "Of a suite.", completes=_SUITES), as_json: bool = json_option()
 ) -> None:
     """Show a suite: its instances and days, and their digests. 'spotbag experiment show' prints its experiment."""
     from ..experiments.bags.suite import find_suite
@@ -120,10 +120,10 @@ def show_command(
 @_command("submit", "mine --suite suite-1 --name ours --out ours.jsonl")
 def submit_command(
     *,
-    folder: str = argument("FOLDER", "Of an experiment on the suite.", show_default=False),
-    suite: str = option("NAME", "Which suite.", ..., completes=_SUITES, show_default=False),
+    folder: str = argument("FOLDER", "Of an experiment on the suite."),
+    suite: str = option("NAME", "Which suite.", ..., completes=_SUITES),
     name: str = option("NAME", "What stands before the names of methods and policies.", ""),
-    out: str = option("FILE", "Where the rows go.", ..., show_default=False),
+    out: str = option("FILE", "Where the rows go.", ...),
     as_json: bool = json_option(),
 ) -> None:
     """Write the rows of an experiment with what they rest on: plans, and traces of the days, replayed again.
@@ -147,9 +147,7 @@ def submit_command(
 
 
 @_command("check", "ours.jsonl")
-def check_command(
-    *, files: list[str] = argument("FILE...", "Submissions.", show_default=False), as_json: bool = json_option()
-) -> None:
+def check_command(*, files: list[str] = argument("FILE...", "Submissions."), as_json: bool = json_option()) -> None:
     """Check each row of submissions: the plan by the checker, the traces by the auditor, the days by their digest.
 
     Days under a policy of spotbag's own are replayed. Exit code 0: all rows are what they say; 1: some are refused; 2:
@@ -165,9 +163,7 @@ def check_command(
 
 
 @_command("rank", "ours.jsonl theirs.jsonl")
-def rank_command(
-    *, files: list[str] = argument("FILE...", "Submissions.", show_default=False), as_json: bool = json_option()
-) -> None:
+def rank_command(*, files: list[str] = argument("FILE...", "Submissions."), as_json: bool = json_option()) -> None:
     """Rank the entries of submissions across instances, by the results of their rows; rows are checked first.
 
     Mean ranks that are more than the critical difference apart (Nemenyi, 5 %) are no chance; pairs are tested by

@@ -60,7 +60,7 @@ def judged(problem: Instance, plan: ScheduleDocument, state: State | None) -> tu
 def check_command(
     *,
     instance: str = instance_argument(),
-    plan: str = argument("PLAN", "A plan (JSON), or - for standard input.", show_default=False),
+    plan: str = argument("PLAN", "A plan (JSON), or - for standard input."),
     changes: InstanceOptions,
     state: str | None = state_option(),
     late: Literal["least"] | None = late_option(),

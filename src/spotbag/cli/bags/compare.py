@@ -73,9 +73,7 @@ class _Workers(WorkerOptions):
 def compare_command(
     *,
     context: typer.Context,
-    instances: list[str] = argument(
-        "INSTANCE...", "JSON files or names of library instances.", completes=INSTANCES, show_default=False
-    ),
+    instances: list[str] = argument("INSTANCE...", "JSON files or names of library instances.", completes=INSTANCES),
     changes: InstanceOptions,
     planning: Annotated[
         MethodOptions, Only("method", "pairs", "time_limit", "target_gap", "seed", "threads")

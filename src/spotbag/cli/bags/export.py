@@ -42,7 +42,7 @@ class Export(Answer, kind="export"):
 
 def export_command(
     *,
-    plan: str = argument("PLAN", "A plan (JSON), or - for standard input.", show_default=False),
+    plan: str = argument("PLAN", "A plan (JSON), or - for standard input."),
     changes: InstanceOptions,
     out: str = option("FOLDER", "Where; a folder that is empty or does not exist.", ...),
     to: str = option("TARGET", "What for: shell, or skypilot (files for it, too).", "shell"),

@@ -39,9 +39,7 @@ class Methods(Answer, kind="methods"):
 
 def methods_command(
     *,
-    name: str | None = argument(
-        "NAME", "One method only; all if absent.", None, completes=METHOD_NAMES, show_default=False
-    ),
+    name: str | None = argument("NAME", "One method only; all if absent.", None, completes=METHOD_NAMES),
     as_json: bool = json_option(),
 ) -> None:
     """List the methods of 'solve', those of installed plug-ins included: what each can do, and its options."""

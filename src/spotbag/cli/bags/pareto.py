@@ -96,7 +96,7 @@ def pareto_command(
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("time_limit", "seed", "threads")] = _PLANNING,
     points: int | None = option("N", "At most N points, evenly spread; all if absent.", min=2),
-    out: str | None = option("FILE", "Write the points: .json or .csv.", show_default=False),
+    out: str | None = option("FILE", "Write the points: .json or .csv."),
     plans: str | None = option("FOLDER", "Write the plan of each point as JSON in a folder."),
     plot: str | None = option("FILE", "Draw the front and the heuristics: .png, .svg, .pdf or .html."),
     as_json: bool = json_option(),

@@ -51,7 +51,7 @@ class Replan(Planned, _SinceThen, kind="replan"):
 def replan_command(
     *,
     instance: str = instance_argument(),
-    state: str = argument("STATE", "What has happened so far (JSON), or - for standard input.", show_default=False),
+    state: str = argument("STATE", "What has happened so far (JSON), or - for standard input."),
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("method", "time_limit", "iterations", "seed", "threads")] = _ABSENT,
     start: str | None = option("PLAN", "The plan that is being carried out (JSON): better plans in little time."),

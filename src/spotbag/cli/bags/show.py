@@ -62,9 +62,7 @@ class Show(Answer, kind="show"):
 
 def show_command(
     *,
-    what: str = argument(
-        "INSTANCE|PLAN", "An instance or a plan: a file, - or a library name.", completes=INSTANCES, show_default=False
-    ),
+    what: str = argument("INSTANCE|PLAN", "An instance or a plan: a file, - or a library name.", completes=INSTANCES),
     changes: InstanceOptions,
     instance: str | None = option("INSTANCE", "Instance of the plan, if not of the library."),
     state: str | None = state_option(),

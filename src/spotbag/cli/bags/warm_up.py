@@ -42,7 +42,6 @@ def warm_up_command(
         "What to prepare: solve, replan, replay; all of them if absent.",
         None,
         completes=names_of("cli.bags.warm_up", "PREPARED"),
-        show_default=False,
     ),
     as_json: bool = json_option(),
 ) -> None:

@@ -156,7 +156,6 @@ def platform_command(
         "of arrivals, or a log in SWF or GWF.",
         None,
         completes=PLATFORMS,
-        show_default=False,
     ),
     options: Annotated[PlatformOptions, Only(*_ORDER)],
     of_jobs: Annotated[PlatformFileOptions, OF_PLATFORMS],

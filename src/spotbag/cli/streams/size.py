@@ -88,7 +88,6 @@ def size_command(
         "STREAM",
         "A stream of jobs: a JSON file, - for standard input, or the name of a stream of the library.",
         completes=STREAMS,
-        show_default=False,
     ),
     job: list[str] | None = option("ID", "Job to size; may be given several times."),
     tasks: int | None = option("N", "Number of tasks, instead of the job's.", min=0, max=10000000),

@@ -176,7 +176,6 @@ def stream_command(
         "of arrivals, or a log in SWF or GWF.",
         None,
         completes=STREAMS,
-        show_default=False,
     ),
     options: Annotated[StreamOptions, Only(*_ORDER)],
     of_jobs: Annotated[StreamFileOptions, OF_STREAMS],
