@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from spotbag.cli.answers import Answer, Part, beside, print_object
-from spotbag.cli.arguments import check_output
 from spotbag.cli.bench import app
 from spotbag.cli.console import INTERRUPTED, beside_the_answer, warn, wrote
-from spotbag.cli.options import adder, duration_option, json_option, option
+from spotbag.cli.options import adder, check_output, duration_option, json_option, option
 from spotbag.cli.runs import WorkerOptions
 from spotbag.core.errors import SpotbagError
 from spotbag.core.limits import LimitReached

@@ -18,8 +18,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, dataclass_transform
 
 from ..core.text_tables import Shown
-from .arguments import to_file
 from .console import print_rows, seconds, wrote
+from .options import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from ..core.records import WholeDocument
@@ -187,14 +187,13 @@ class Written(Answer, kind="written"):
 
 def deliver(made: WholeDocument, out: str | None, as_json: bool, about: str, **said: Any) -> None:
     """Write a document that a command has made to a file, and say so, or print it."""
-    path = to_file(out)
-    if path is None:
+    if out is None or out == STANDARD_OUTPUT:
         print(made.to_text(), end="")
         return
-    made.write(path)
+    made.write(out)
     if as_json:
-        Written(written=(path,), **said).print_json()
-    wrote(path, about)
+        Written(written=(out,), **said).print_json()
+    wrote(out, about)
 
 
 def deliver_instance(instance: Instance, out: str | None, as_json: bool, warnings: Sequence[str] = ()) -> None:

@@ -49,7 +49,7 @@ class TaskFileOptions:
 
     types: str | None = _of_tasks("NAMES", "VM types by commas, also patterns such as 'c6i.*': see 'instance types'.")
     region: str | None = _of_tasks("NAME", "Region of the prices; needed if the catalogue has several.")
-    prices: str | None = _of_tasks("FILE", "Catalogue of VM types and prices, instead of the shipped one.")
+    prices: str | None = _of_tasks("FILE", "Catalogue of VM types and prices, instead of the shipped one.", file="read")
     limit: int | None = _of_tasks("N", "VMs of each type in each market at most; 10 if absent.", min=1)
     max_spot: int | None = _of_tasks("N", "Spot VMs at most.", min=0)
     max_on_demand: int | None = _of_tasks("N", "On-demand VMs at most.", min=0)
@@ -528,7 +528,7 @@ class MethodOptions:
         "Threads that work at once: all cores if absent (one in comparisons); 1 for the same plan each time.",
         min=1,
     )
-    initial: str | None = option("FILE", "A plan to start from; nothing worse is returned.")
+    initial: str | None = option("FILE", "A plan to start from; nothing worse is returned.", file="read")
 
     def methods(self, absent: Sequence[str]) -> list[str]:
         """Return the names of the methods, each once; some if none is given."""
@@ -652,6 +652,7 @@ class DaysToComeOptions:
         "Choose the plan with the least mean cost on such days; a name or a file, see 'spotbag replay'.",
         short="-s",
         completes=SCENARIOS,
+        file="read",
     )
     policy: str | None = _of_days(
         "NAME",
@@ -813,50 +814,6 @@ def print_plan(
 
     for piece in schedule_pieces(schedule, method, survival, late):
         sys.stdout.write(piece)
-
-
-def check_pictures(*paths: str | None) -> None:
-    """Refuse, before any work is done, names of pictures, where there are any, that are of no known format."""
-    for path in paths:
-        if path is not None:
-            from ..charts.picture_files import picture_format
-
-            picture_format(path)
-
-
-def to_file(out: str | None) -> str | None:
-    """Return the file that an output goes to; None for standard output."""
-    return None if out == "-" else out
-
-
-def check_output(path: str | None, *others: str | None) -> None:
-    """Refuse, before any work is done, an output file in a folder that does not exist, or over another file."""
-    if path is None:
-        return
-    # By what the paths lead to: a link to the input is the input.
-    if any(source is not None and os.path.realpath(path) == os.path.realpath(source) for source in others):
-        raise SpotbagError(f"{path}: is another file of this command; write to its own")
-    if path == "-":
-        raise SpotbagError(
-            "-: is no name for an output file; a redirection of --json or /dev/stdout may be what you want"
-        )
-    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-        raise SpotbagError(f"{path}: cannot be written: the folder does not exist")
-
-
-def check_outputs(sources: Sequence[str | None], *outputs: str | None) -> None:
-    """Refuse outputs as `check_output` does: over one of the sources, or over each other."""
-    for place, path in enumerate(outputs, start=1):
-        check_output(path, *sources, *outputs[place:])
-
-
-STANDARD_OUTPUT = "-"
-
-
-def refuse_two_from_standard_input(*sources: str | None) -> None:
-    """Refuse to read two things from standard input."""
-    if sources.count(STANDARD_INPUT) > 1:
-        raise SpotbagError("-: two things cannot be read from standard input; write one of them to a file")
 
 
 def parse_options(pairs: list[str]) -> dict[str, str]:

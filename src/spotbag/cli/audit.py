@@ -51,11 +51,14 @@ class Audit(Answer, kind="audit"):
 
 def audit_command(
     *,
-    trace: str = argument("TRACE", "A trace of replays, or of 'import-log' (JSON lines); - for standard input."),
+    trace: str = argument(
+        "TRACE", "A trace of replays, or of 'import-log' (JSON lines); - for standard input.", file="read"
+    ),
     instance: str | None = option(
         "INSTANCE",
         "What should have been replayed: an instance, stream or platform, by its file or its name in the library. It "
         "is compared with what the trace holds.",
+        file="read",
     ),
     as_json: bool = json_option(),
 ) -> None:

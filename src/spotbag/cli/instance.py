@@ -16,17 +16,14 @@ from ..core.text_tables import Shown, number, words
 from .answers import ABSENT, Answer, Part, Written, column, deliver, deliver_instance, listing
 from .arguments import (
     ScenarioOptions,
-    check_output,
-    check_outputs,
     load_instance,
     names_in,
     notes_of,
-    refuse_two_from_standard_input,
-    to_file,
 )
 from .console import print_rows, warn, wrote
 from .instance_import import app as import_app
 from .options import (
+    STANDARD_OUTPUT,
     adder,
     argument,
     duration_option,
@@ -201,15 +198,19 @@ def _listed(row: CataloguedType) -> ListedType:
 class PriceFiles:
     """Files of newer types and prices, and what is taken of them; the command has them by `spread`."""
 
-    instance_types: str | None = option("FILE", "JSON of 'aws ec2 describe-instance-types': what types are.")
+    instance_types: str | None = option(
+        "FILE", "JSON of 'aws ec2 describe-instance-types': what types are.", file="read"
+    )
     spot_history: str | None = option(
-        "FILE", "What 'aws ec2 describe-spot-price-history' prints, or a table of it: prices."
+        "FILE", "What 'aws ec2 describe-spot-price-history' prints, or a table of it: prices.", file="read"
     )
-    skypilot: str | None = option("FILE", "SkyPilot's catalogue of AWS, Google Cloud or Azure: both.")
+    skypilot: str | None = option("FILE", "SkyPilot's catalogue of AWS, Google Cloud or Azure: both.", file="read")
     price_list: list[str] | None = option(
-        "FILE", "What 'aws pricing get-products' prints; may be repeated: both, on demand."
+        "FILE", "What 'aws pricing get-products' prints; may be repeated: both, on demand.", file="read"
     )
-    azure_retail: list[str] | None = option("FILE", "A page of Azure's retail prices; may be repeated: prices.")
+    azure_retail: list[str] | None = option(
+        "FILE", "A page of Azure's retail prices; may be repeated: prices.", file="read"
+    )
     accelerators: bool = option(None, "Take types with GPUs and the like, too, and mark them.", False)
     region: str | None = option("NAME", "Region to be taken.")
     window: float | None = duration_option("Mean of spot prices over this time, instead of the last price.")
@@ -266,9 +267,9 @@ class PriceFiles:
 @_command("prices", "--spot-history history.json --out prices.json")
 def prices_command(
     *,
-    out: str = option("FILE", "Where to write the catalogue, - for standard output.", ...),
+    out: str = option("FILE", "Where to write the catalogue, - for standard output.", ..., file="printed"),
     files: PriceFiles,
-    base: str | None = option("FILE", "Catalogue to begin with; the shipped one if absent, or none."),
+    base: str | None = option("FILE", "Catalogue to begin with; the shipped one if absent, or none.", file="read"),
     types: str | None = option("NAMES", "Types to be taken, also patterns such as 'c6i.*'."),
     as_json: bool = json_option(),
 ) -> None:
@@ -276,8 +277,6 @@ def prices_command(
     from ..instances.bags.price_sources import updated
     from ..instances.bags.vm_catalogue import read_catalogue
 
-    path = to_file(out)
-    check_output(path, base, *files.paths)
     news = files.read()
     # Types of two providers do not go into one catalogue.
     if base is None and news[0].provider != (shipped := read_catalogue()).provider:
@@ -292,7 +291,7 @@ def prices_command(
     warn(warnings)
     n_spot, n_types = sum("spot" in row.prices for row in catalogue.vm_types), len(catalogue.vm_types)
     about = f"{n_types:,} VM types, {n_spot:,} of them with a spot price"
-    deliver(catalogue, path, as_json, about, vm_types=n_types, spot_prices=n_spot, warnings=tuple(warnings))
+    deliver(catalogue, out, as_json, about, vm_types=n_types, spot_prices=n_spot, warnings=tuple(warnings))
 
 
 def _day(path: str) -> str:
@@ -386,10 +385,11 @@ def scenario_command(
         "SCENARIO",
         "A name, such as hads/sc4, or a file: a day, a scenario, a trace of availability, a history of prices.",
         completes=names_of("instances.bags.scenarios", "SCENARIOS"),
+        file="read",
     ),
     options: ScenarioOptions,
     day: int | None = option("K", "Only day K of the seed, for --instance.", min=0),
-    instance: str | None = option("INSTANCE", "The instance that meets the day."),
+    instance: str | None = option("INSTANCE", "The instance that meets the day.", file="read"),
     seed: int = option("SEED", "Seed of the day.", 0, min=0),
     cloud: str | None = option(
         "NAME",
@@ -397,7 +397,7 @@ def scenario_command(
         completes=names_of("instances.clouds", "CLOUDS"),
     ),
     name: str | None = option("NAME", "What it is called."),
-    out: str | None = option("FILE", "Where to write it; standard output if absent or -."),
+    out: str | None = option("FILE", "Where to write it; standard output if absent or -.", file="printed"),
 ) -> None:
     """Write a scenario, or one day of it, as a file that --scenario of 'replay' takes."""
     from ..instances.bags.scenario_files import changed_scenario, format_scenario, write_scenario
@@ -407,9 +407,6 @@ def scenario_command(
     # A day is drawn for the VM types of a bag: without one there is only the scenario.
     if (day is None) != (instance is None):
         raise SpotbagError("--day and --instance go together: which day, and for which instance it is drawn")
-    path = to_file(out)
-    check_output(path, scenario, instance)
-    refuse_two_from_standard_input(scenario, instance)
     found = options.find(scenario)
     if day is not None and instance is not None:
         problem = load_instance(instance)
@@ -418,11 +415,11 @@ def scenario_command(
         found = ScriptedScenario(timeline, scenario, found.cloud)
     named: CloudName | None = None if cloud is None else find_cloud(cloud).name  # type: ignore[assignment]
     found = changed_scenario(found, name=name, cloud=named)
-    if path is None:
+    if out is None or out == STANDARD_OUTPUT:
         print(format_scenario(found), end="")
         return
-    write_scenario(found, path)
-    wrote(path, found.name)
+    write_scenario(found, out)
+    wrote(out, found.name)
 
 
 @_command("list")
@@ -475,7 +472,6 @@ def generate_command(*, of: GeneratorOptions, out: str | None = out_option(), as
     """Generate a random instance."""
     from ..instances.bags.generator import generate_instance
 
-    check_output(out)
     # A number below 0 stands for none, as an option without a value cannot be given.
     share = None if of.d_spot_fraction < 0 else of.d_spot_fraction
     deliver_instance(generate_instance(**asdict(of) | {"d_spot_fraction": share}), out, as_json)
@@ -485,10 +481,10 @@ def generate_command(*, of: GeneratorOptions, out: str | None = out_option(), as
 def export_command(
     *,
     instance: str = instance_argument(),
-    job: str = option("FILE", "Where to write job.json.", ...),
-    env: str = option("FILE", "Where to write env.json.", ...),
-    plan: str | None = option("FILE", "A plan for it, to be exported as well."),
-    map_file: str | None = option("FILE", "Where to write it as map.json.", name="map"),
+    job: str = option("FILE", "Where to write job.json.", ..., file="written"),
+    env: str = option("FILE", "Where to write env.json.", ..., file="written"),
+    plan: str | None = option("FILE", "A plan for it, to be exported as well.", file="read"),
+    map_file: str | None = option("FILE", "Where to write it as map.json.", name="map", file="written"),
     as_json: bool = json_option(),
 ) -> None:
     """Export to the files of the HADS and Burst-HADS authors."""
@@ -498,7 +494,6 @@ def export_command(
 
     if (map_file is None) != (plan is None):
         raise SpotbagError("--plan and --map go together: the plan to read, and where to write the map")
-    check_outputs((instance, plan), job, env, map_file)
     # The plan is read before anything is written: no files of an export whose plan is wrong.
     problem = load_instance(instance)
     schedule = None if plan is None else read_schedule(plan, problem)

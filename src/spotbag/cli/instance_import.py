@@ -13,13 +13,13 @@ from ..core.errors import SpotbagError
 from ..core.text_files import read_text, source_name
 from ..instances.table_formats import FORMATS
 from .answers import deliver_instance
-from .arguments import CsvOptions, TaskFileOptions, check_output, check_outputs, to_file
+from .arguments import CsvOptions, TaskFileOptions
 from .arrivals import OF_PLATFORMS, OF_STREAMS, JobOptions, PlatformFileOptions, StreamFileOptions, deliver_jobs
 from .console import warn, wrote
 from .options import adder, argument, json_option, option, out_option, seconds_option
 
 if TYPE_CHECKING:
-    from ..instances.bags.imported import Asked, Imported
+    from ..instances.bags.imported import Imported
     from ..instances.table_formats import TableFormat
 
 
@@ -37,8 +37,8 @@ class _Formats(TyperGroup):
 app = typer.Typer(cls=_Formats, no_args_is_help=True, help="Import a bag of tasks from files of other formats.")
 _command = adder(app, "instance import")
 
-_arrivals_argument = partial(argument, "FILE", "A table, or a log in SWF or GWF; - for standard input.")
-_log_argument = partial(argument, "LOG", "The log, - for standard input.")
+_arrivals_argument = partial(argument, "FILE", "A table, or a log in SWF or GWF; - for standard input.", file="read")
+_log_argument = partial(argument, "LOG", "The log, - for standard input.", file="read")
 _deadline_option = partial(seconds_option, "All tasks end by then: 2h, 1h30m or seconds.", ...)
 
 
@@ -49,11 +49,6 @@ class Import:
     name: str | None = option("NAME", "Name of the instance; that of the file if absent.")
     out: str | None = out_option()
     as_json: bool = json_option()
-
-    def asked(self, source: str, deadline: int, vms: TaskFileOptions) -> Asked:
-        """Refuse to write over the file that is read; return what its tasks shall run on, and by when."""
-        check_output(to_file(self.out), source, vms.prices)
-        return vms.asked(deadline, self.name)
 
     def deliver(self, imported: Imported) -> None:
         """Write the instance that is made of a file, or print it."""
@@ -101,12 +96,12 @@ def _add_import(form: TableFormat) -> None:
 
     def command(
         *,
-        tasks: str = argument("TASKS", "The file, - for standard input."),
+        tasks: str = argument("TASKS", "The file, - for standard input.", file="read"),
         deadline: int = _deadline_option(),
         vms: CsvOptions,
         to: Import,
     ) -> None:
-        to.deliver(vms.imported(tasks, to.asked(tasks, deadline, vms), form.name))
+        to.deliver(vms.imported(tasks, vms.asked(deadline, to.name), form.name))
 
     command.__doc__ = _help(form)
     # An example must run: a format without memory needs it by the option.
@@ -134,7 +129,7 @@ def swf_command(
     """
     from ..instances.bags.job_logs import instance_of_log
 
-    to.deliver(instance_of_log(log, "swf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core)))
+    to.deliver(instance_of_log(log, "swf", vms.asked(deadline, to.name), jobs.filter(vms.multi_core)))
 
 
 @_command("gwf", "log.gwf --types c6i.large --bag 7 --memory 1GB --deadline 1d --out bag.json")
@@ -150,19 +145,19 @@ def gwf_command(
     """Import jobs of a log in the Grid Workloads Format (Grid Workloads Archive), which names bags of tasks."""
     from ..instances.bags.job_logs import instance_of_log
 
-    to.deliver(instance_of_log(log, "gwf", to.asked(log, deadline, vms), jobs.filter(vms.multi_core, bag)))
+    to.deliver(instance_of_log(log, "gwf", vms.asked(deadline, to.name), jobs.filter(vms.multi_core, bag)))
 
 
 @_command("hads", "--job job.json --env env.json --deadline 2700 --out j100.json")
 def hads_command(
     *,
-    job: str = option("FILE", "job.json: the tasks.", ...),
-    env: str = option("FILE", "env.json: the VM types.", ...),
+    job: str = option("FILE", "job.json: the tasks.", ..., file="read"),
+    env: str = option("FILE", "env.json: the VM types.", ..., file="read"),
     deadline: int = seconds_option("Deadline; it is in neither file.", ...),
     d_spot: int | None = seconds_option("D_spot: spot VMs end by then."),
     out: str | None = out_option(),
-    map_file: str | None = option("FILE", "map.json: a plan for the job, to be read as well.", name="map"),
-    plan: str | None = option("FILE", "Where to write that plan."),
+    map_file: str | None = option("FILE", "map.json: a plan for the job, to be read as well.", name="map", file="read"),
+    plan: str | None = option("FILE", "Where to write that plan.", file="written"),
     as_json: bool = json_option(),
 ) -> None:
     """Import the files of the HADS and Burst-HADS authors."""
@@ -172,7 +167,6 @@ def hads_command(
 
     if (map_file is None) != (plan is None):
         raise SpotbagError("--map and --plan go together: the map to read, and where to write the plan")
-    check_outputs((job, env, map_file), to_file(out), plan)
     imported = read_hads_files(job, env, deadline, d_spot)
     warnings = list(imported.warnings)
     if map_file is not None and plan is not None:
@@ -198,7 +192,6 @@ def stream_command(
     Headings say what a column holds: arrival (a date, seconds of the epoch, or arrival_s), runtime_s, count (tasks),
     deadline or within_s (from the arrival on), application, id. All times count from the first arrival.
     """
-    check_output(to_file(out), file, options.prices)
     deliver_jobs(options.make(read_text(file), source_name(file)), out, as_json)
 
 
@@ -214,5 +207,4 @@ def platform_command(
 
     Headings are those of a stream, and budget and priority. The work of a job is what all its tasks run for.
     """
-    check_output(to_file(out), file)
     deliver_jobs(options.make(read_text(file), source_name(file)), out, as_json)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import partial
 from importlib import import_module
@@ -12,7 +13,12 @@ from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
 import typer
 
+from ..core.errors import InputError, Issue, SpotbagError
+from ..core.text_files import STANDARD_INPUT
+
 _SAID = "said"
+
+STANDARD_OUTPUT = "-"
 
 
 def names_of(module: str, *lists: str) -> Callable[[str], list[str]]:
@@ -59,7 +65,8 @@ def option(metavar: str | None, about: str, default: Any = None, **more: Any) ->
         ``name``, if it is not that of the field; ``short``, such as ``-p``; ``reads``, the function of
         `spotbag.core.quantities` that its value is read by, and ``least``, the least that it may be; ``word``, which
         may stand in place of such a value; ``panel``, the heading that it stands under; ``completes``, what completes
-        it; and whatever `typer.Option` takes.
+        it; ``file``, what is done with the file that it names: ``read``, ``written``, ``drawn``, or ``printed``, which
+        is written, or goes to standard output by the name ``-``; and whatever `typer.Option` takes.
     """
     return _said(typer.Option, default, metavar=metavar, help=about, **more)
 
@@ -83,18 +90,23 @@ instance_argument = partial(
     "INSTANCE",
     "A JSON file, a CSV file of tasks, - for standard input, or the name of a library instance.",
     completes=INSTANCES,
+    file="read",
 )
 late_option = partial(
     option, "least", "If no plan ends in time: as few tasks late as can be, then as little late. Exit code 3 then."
 )
-plan_gantt_option = partial(option, "FILE", "Draw the plan: .png, .svg, .pdf or .html.")
+plan_gantt_option = partial(option, "FILE", "Draw the plan: .png, .svg, .pdf or .html.", file="drawn")
 plan_out_option = partial(
-    option, "FILE", "Write the plan: .json, .csv (a row for each task), or - for standard output."
+    option,
+    "FILE",
+    "Write the plan: .json, .csv (a row for each task), or - for standard output.",
+    file="printed",
 )
-out_option = partial(option, "FILE", "Where to write the instance; standard output if absent or -.")
+out_option = partial(option, "FILE", "Where to write the instance; standard output if absent or -.", file="printed")
 state_option = partial(
-    option, "STATE", "What has happened so far (JSON): the plan is for what that leaves of the instance."
+    option, "STATE", "What has happened so far (JSON): the plan is for what that leaves of the instance.", file="read"
 )
+of_plan_option = partial(option, "INSTANCE", "Instance of the plan, if not of the library.", file="read")
 
 json_option = partial(option, None, "Print one JSON object instead of a table.", False, name="json")
 
@@ -110,7 +122,6 @@ def _parser(name: str, reader: str, least: float, word: str | None) -> Callable[
         if not isinstance(given, str) or given == word:
             return given
         from ..core import quantities
-        from ..core.errors import InputError, Issue
 
         try:
             value = getattr(quantities, reader)(given)
@@ -129,6 +140,7 @@ def _parameter(name: str, hint: Any, stated: Field[Any], default: Any) -> inspec
     kind, said = stated.metadata[_SAID]
     called, said = _called(name, said), dict(said)
     said.pop("name", None)
+    said.pop("file", None)
     if reader := said.pop("reads", None):
         said["parser"] = _parser(called, reader, said.pop("least", 0), said.pop("word", None))
     names = [called, said.pop("short", None)] if kind is typer.Option else []
@@ -181,21 +193,57 @@ class Only:
         self.names = names
 
 
+def _check_files(given: Iterable[tuple[Field[Any], Any]]) -> None:
+    """Refuse files that cannot be read or written, by the options that name them."""
+    files: dict[str, list[str]] = {"read": [], "written": [], "printed": [], "drawn": []}
+    for stated, value in given:
+        use = stated.metadata[_SAID][1].get("file")
+        if use is not None and value is not None:
+            files[use] += [value] if isinstance(value, str) else value
+    if files["read"].count(STANDARD_INPUT) > 1:
+        raise SpotbagError("-: two things cannot be read from standard input; write one of them to a file")
+    for path in files["drawn"]:
+        from ..charts.picture_files import picture_format
+
+        picture_format(path)
+    printed = [path for path in files["printed"] if path != STANDARD_OUTPUT]
+    outputs = [*files["written"], *printed, *files["drawn"]]
+    for place, path in enumerate(outputs, start=1):
+        check_output(path, *files["read"], *outputs[place:])
+
+
+def check_output(path: str | None, *others: str) -> None:
+    """Refuse, before any work is done, an output file in a folder that does not exist, or over another file."""
+    if path is None:
+        return
+    # By what the paths lead to: a link to the input is the input.
+    if any(os.path.realpath(path) == os.path.realpath(source) for source in others):
+        raise SpotbagError(f"{path}: is another file of this command; write to its own")
+    if path == STANDARD_OUTPUT:
+        raise SpotbagError(
+            "-: is no name for an output file; a redirection of --json or /dev/stdout may be what you want"
+        )
+    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+        raise SpotbagError(f"{path}: cannot be written: the folder does not exist")
+
+
 def spread(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command as typer takes it: with its options, and those of records that are its parameters, one by one.
 
-    The default of a record, if it has one, has the defaults of the options.
+    The default of a record, if it has one, has the defaults of the options. Files that options name are checked before
+    the command begins.
     """
     # Annotations are texts, as everywhere here; typer needs what they stand for.
     hints = get_type_hints(command, include_extras=True)
     records: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
     found: dict[str, inspect.Parameter] = {}
     own: list[str] = []
+    about: dict[str, Any] = {}
     for name, parameter in inspect.signature(command).parameters.items():
         kind, *marks = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
         if not is_dataclass(kind):
             own.append(name)
-            stated = parameter.default
+            stated = about[name] = parameter.default
             found[name] = (
                 _parameter(name, kind, stated, stated.default)
                 if isinstance(stated, Field)
@@ -211,8 +259,10 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
         types = get_type_hints(kind)
         for part in chosen:  # an option of two records is one
             found.setdefault(part, _parameter(part, types[part], options[part], getattr(usual, part)))
+            about.setdefault(part, options[part])
 
     def spread_command(**given: Any) -> None:
+        _check_files((stated, given[name]) for name, stated in about.items() if isinstance(stated, Field))
         made_of = {name: made(**{part: given[part] for part in chosen}) for name, (made, chosen) in records.items()}
         command(**{name: given[name] for name in own}, **made_of)
 

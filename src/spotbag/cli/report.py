@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import SpotbagError, input_error
 from ..core.text_files import read_text, source_name, write_bytes
-from .arguments import InstanceOptions, check_output, refuse_two_from_standard_input
+from .arguments import InstanceOptions
 from .console import busy, warn, wrote
-from .options import argument, option, state_option
+from .options import argument, of_plan_option, option, state_option
 
 if TYPE_CHECKING:
     from ..reports.page import Report
@@ -25,10 +25,11 @@ def report_command(
         "PLAN|TRACE|FOLDER",
         "A plan, or what 'solve --json' has printed; a trace of replays; what 'bench --out' has written as JSON; or "
         "the folder of an experiment.",
+        file="read",
     ),
-    out: str = option("FILE", "The page (.html).", ...),
+    out: str = option("FILE", "The page (.html).", ..., file="written"),
     changes: InstanceOptions,
-    instance: str | None = option("INSTANCE", "Instance of the plan, if not of the library."),
+    instance: str | None = of_plan_option(),
     state: str | None = state_option(),
 ) -> None:
     """Write a page about a plan, about replays, or about an experiment.
@@ -40,8 +41,6 @@ def report_command(
 
     if not out.lower().endswith((".html", ".htm")):
         raise SpotbagError(f"{out}: a report is a page; its name must end in .html")
-    refuse_two_from_standard_input(what, instance, state)
-    check_output(out, what, instance, state)
     with busy(f"writing {out}"):
         write_bytes(out, report_page(_report(what, instance, changes, state)))
     wrote(out)

@@ -12,7 +12,6 @@ import typer
 from ..core.errors import SpotbagError
 from ..core.text_tables import Column, Shown, Table, number, table_of
 from .answers import Part
-from .arguments import check_outputs, check_pictures
 from .console import counting, drawing, print_table, terminal_width, warn, wrote
 from .options import json_option, option
 
@@ -81,11 +80,6 @@ class RecordOptions(WorkerOptions):
         """True if a record of a run is wanted."""
         return self.trace is not None or self.gantt is not None
 
-    def check_files(self, *sources: str | None) -> None:
-        """Refuse, before any work is done, files that cannot be written."""
-        check_pictures(self.gantt)
-        check_outputs(sources, self.trace, self.gantt)
-
     def write_trace(self, traces: Sequence[Trace]) -> None:
         """Write the trace of a run under all policies, if that is wanted."""
         if self.trace is not None:
@@ -113,8 +107,8 @@ class RunOptions(RecordOptions):
     story: bool = option(
         None, "Instead of tables, describe what happens in one run (--once), policy by policy.", False, name="tell"
     )
-    trace: str | None = option("FILE", "Write all events of one run (--once), for 'spotbag audit'.")
-    gantt: str | None = option("FILE", "Draw the first run: .png, .svg, .pdf or .html.")
+    trace: str | None = option("FILE", "Write all events of one run (--once), for 'spotbag audit'.", file="written")
+    gantt: str | None = option("FILE", "Draw the first run: .png, .svg, .pdf or .html.", file="drawn")
     write: str | None = None
     listed: bool = False
 
@@ -135,13 +129,12 @@ class RunOptions(RecordOptions):
         """True if a record of the first run is wanted."""
         return self.story or super().recorded
 
-    def check_files(self, *sources: str | None) -> None:
-        """Refuse, before any work is done, a record of more than one run, and files that cannot be written."""
+    def check_records(self) -> None:
+        """Refuse, before any work is done, a record of more than one run."""
         # A record of many runs would be of gigabytes, and nobody would read it.
         for option_name, wanted in (("--trace", self.trace is not None), ("--tell", self.story)):
             if wanted and self.n_runs != 1:
                 raise SpotbagError(f"{option_name}: is for a single run; add --once (the run of --seed)")
-        super().check_files(*sources)
 
 
 # ------------------------------------------------------------------------- reports

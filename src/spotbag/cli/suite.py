@@ -11,7 +11,6 @@ from ..core.text_files import write_text
 from ..core.text_tables import number, words
 from ..core.wording import counted
 from .answers import Answer, Part, Written, listing
-from .arguments import check_output
 from .console import NOT_CORRECT, print_rows, warn, wrote
 from .options import adder, argument, json_option, names_of, option
 
@@ -123,7 +122,7 @@ def submit_command(
     folder: str = argument("FOLDER", "Of an experiment on the suite."),
     suite: str = option("NAME", "Which suite.", ..., completes=_SUITES),
     name: str = option("NAME", "What stands before the names of methods and policies.", ""),
-    out: str = option("FILE", "Where the rows go.", ...),
+    out: str = option("FILE", "Where the rows go.", ..., file="written"),
     as_json: bool = json_option(),
 ) -> None:
     """Write the rows of an experiment with what they rest on: plans, and traces of the days, replayed again.
@@ -132,7 +131,6 @@ def submit_command(
     """
     from ..experiments.bags.submissions import submitted_lines
 
-    check_output(out)
     lines = list(submitted_lines(folder, suite, f"{name}: " if name else ""))
     warnings = tuple(f"{row.source}: left out: {row.reason}" for _, row in lines if row.reason)
     warn(warnings)

@@ -11,9 +11,9 @@ from ...core.errors import SpotbagError
 from ...core.processes import interruptible
 from ...core.text_tables import number, words
 from ..answers import Answer, Part, listing
-from ..arguments import MethodOptions, check_output
+from ..arguments import MethodOptions
 from ..console import NO_FEASIBLE_PLAN, busy, warn
-from ..options import Only, argument, given_options, json_option, option
+from ..options import Only, argument, check_output, given_options, json_option, option
 
 if TYPE_CHECKING:
     from ...experiments.bags.best_known import Update

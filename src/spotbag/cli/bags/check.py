@@ -11,7 +11,7 @@ import typer
 from ...core.text_tables import Column, Table
 from ...core.wording import counted
 from ..answers import Answer
-from ..arguments import InstanceOptions, refuse_two_from_standard_input
+from ..arguments import InstanceOptions
 from ..console import LATE, NO_FEASIBLE_PLAN, print_facts, print_table, seconds, warn
 from ..options import argument, instance_argument, json_option, late_option, state_option
 
@@ -60,7 +60,7 @@ def judged(problem: Instance, plan: ScheduleDocument, state: State | None) -> tu
 def check_command(
     *,
     instance: str = instance_argument(),
-    plan: str = argument("PLAN", "A plan (JSON), or - for standard input."),
+    plan: str = argument("PLAN", "A plan (JSON), or - for standard input.", file="read"),
     changes: InstanceOptions,
     state: str | None = state_option(),
     late: Literal["least"] | None = late_option(),
@@ -75,7 +75,6 @@ def check_command(
     """
     from ...schedules.schedule_files import another_instance, read_schedule_document
 
-    refuse_two_from_standard_input(instance, plan, state)
     problem = changes.load(instance, late)
     so_far = None
     if state is not None:

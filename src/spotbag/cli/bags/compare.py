@@ -19,7 +19,7 @@ from ...core.text_files import write_text
 from ...core.text_tables import Column, Table, number, words
 from ...core.wording import counted
 from ..answers import Answer
-from ..arguments import InstanceOptions, MethodOptions, check_output
+from ..arguments import InstanceOptions, MethodOptions
 from ..console import (
     NO_FEASIBLE_PLAN,
     VERDICTS,
@@ -73,15 +73,17 @@ class _Workers(WorkerOptions):
 def compare_command(
     *,
     context: typer.Context,
-    instances: list[str] = argument("INSTANCE...", "JSON files or names of library instances.", completes=INSTANCES),
+    instances: list[str] = argument(
+        "INSTANCE...", "JSON files or names of library instances.", completes=INSTANCES, file="read"
+    ),
     changes: InstanceOptions,
     planning: Annotated[
         MethodOptions, Only("method", "pairs", "time_limit", "target_gap", "seed", "threads")
     ] = _PLANNING,
     seeds: int = option("N", "Runs of each method that uses random numbers.", 1, min=1),
     work: _Workers,
-    out: str | None = option("FILE", "Write every single run: .csv or .json."),
-    spec: str | None = option("FILE", "Write the experiment that this is, to be grown: .toml."),
+    out: str | None = option("FILE", "Write every single run: .csv or .json.", file="written"),
+    spec: str | None = option("FILE", "Write the experiment that this is, to be grown: .toml.", file="written"),
     as_json: bool = json_option(),
 ) -> None:
     """Compare methods: how good their plans are, and how far from the optimum.
@@ -93,7 +95,7 @@ def compare_command(
     """
     methods, time_limit = planning.methods(_METHODS), planning.time_limit
     assert time_limit is not None, "there is a limit if none is given"
-    _check(out, spec, time_limit, instances)
+    _check(out, spec, time_limit)
     problems = _load(instances, changes)
     executor = work.executor(context)
     planning.warn_of_idle(*methods)
@@ -164,7 +166,7 @@ def _compared(problems: Mapping[str, Instance], rows: Sequence[Row], interrupted
 # ---------------------------------------------------------------------------- input
 
 
-def _check(out: str | None, spec: str | None, time_limit: float, instances: Sequence[str]) -> None:
+def _check(out: str | None, spec: str | None, time_limit: float) -> None:
     """Refuse, before any work is done, what cannot be written or run."""
     from ...core.limits import refuse_no_time_limit
     from ...experiments.bags.comparison import ROW_FORMATS
@@ -172,12 +174,8 @@ def _check(out: str | None, spec: str | None, time_limit: float, instances: Sequ
     refuse_no_time_limit(time_limit)
     if spec is not None and not spec.endswith(".toml"):
         raise SpotbagError(f"{spec}: the name of a file of an experiment must end in .toml")
-    check_output(spec, *instances, out)
-    if out is None:
-        return
-    if os.path.splitext(out)[1] not in ROW_FORMATS:
+    if out is not None and os.path.splitext(out)[1] not in ROW_FORMATS:
         raise SpotbagError(f"{out}: the name of a file of rows must end in {' or '.join(ROW_FORMATS)}")
-    check_output(out, *instances)
 
 
 def _load(arguments: Sequence[str], changes: InstanceOptions) -> dict[str, Instance]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from ...core.errors import SpotbagError
 from ...core.text_tables import number, words
 from ..answers import Answer, Part
-from ..arguments import InstanceOptions, refuse_two_from_standard_input
+from ..arguments import InstanceOptions
 from ..console import print_rows, seconds, warn, wrote
-from ..options import argument, json_option, option, state_option
+from ..options import argument, json_option, of_plan_option, option, state_option
 
 if TYPE_CHECKING:
     from ...executors.orders import Target
@@ -42,12 +42,12 @@ class Export(Answer, kind="export"):
 
 def export_command(
     *,
-    plan: str = argument("PLAN", "A plan (JSON), or - for standard input."),
+    plan: str = argument("PLAN", "A plan (JSON), or - for standard input.", file="read"),
     changes: InstanceOptions,
     out: str = option("FOLDER", "Where; a folder that is empty or does not exist.", ...),
     to: str = option("TARGET", "What for: shell, or skypilot (files for it, too).", "shell"),
     infra: str | None = option("PLACE", "Where SkyPilot looks for VMs: aws, or aws/us-east-1."),
-    instance: str | None = option("INSTANCE", "Instance of the plan, if not of the library."),
+    instance: str | None = of_plan_option(),
     state: str | None = state_option(),
     as_json: bool = json_option(),
 ) -> None:
@@ -61,7 +61,6 @@ def export_command(
     from ...executors.shell import write_export
     from ...schedules.schedule_files import read_schedule_document
 
-    refuse_two_from_standard_input(plan, instance, state)
     target = next((name for name in TARGETS if name == to), None)
     if target is None:
         raise SpotbagError(f"--to {to}: must be {' or '.join(TARGETS)}")

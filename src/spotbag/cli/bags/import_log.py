@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import listed
 from ..answers import Answer, Part
-from ..arguments import InstanceOptions, check_outputs, check_pictures, names_in, refuse_two_from_standard_input
+from ..arguments import InstanceOptions, names_in
 from ..console import beside_the_answer, drawing, print_facts, print_table, seconds, wrote
 from ..options import argument, instance_argument, json_option, option, state_option
 
@@ -74,16 +74,16 @@ class ImportLog(Answer, kind="import-log"):
 def import_log_command(
     *,
     instance: str = instance_argument(),
-    plan: str = argument("PLAN", "The plan that was exported (JSON), or - for standard input."),
-    logs: list[str] = argument("LOG...", "The folder of the export, folders of VMs, or log files."),
+    plan: str = argument("PLAN", "The plan that was exported (JSON), or - for standard input.", file="read"),
+    logs: list[str] = argument("LOG...", "The folder of the export, folders of VMs, or log files.", file="read"),
     changes: InstanceOptions,
     lost: list[str] | None = option("VM", "A VM that is gone: what it ran last was cut off."),
     began_at: float | None = option("CLOCK", "When the plan began, in seconds since 1970 UTC; by the logs if absent."),
     state: str | None = state_option(),
     full: bool = option(None, "A row for each task, too.", False),
-    out: str | None = option("FILE", "Write the state that this leads to (JSON)."),
-    gantt: str | None = option("FILE", "Draw planned and actual: .png, .svg, .pdf or .html."),
-    trace: str | None = option("FILE", "Write what happened as a trace, for 'spotbag audit'."),
+    out: str | None = option("FILE", "Write the state that this leads to (JSON).", file="written"),
+    gantt: str | None = option("FILE", "Draw planned and actual: .png, .svg, .pdf or .html.", file="drawn"),
+    trace: str | None = option("FILE", "Write what happened as a trace, for 'spotbag audit'.", file="written"),
     as_json: bool = json_option(),
 ) -> None:
     """Read the logs of an exported plan: what was planned, and what really happened.
@@ -94,9 +94,6 @@ def import_log_command(
     from ...executors.logs import execution_state, read_log
     from ...schedules.schedule_files import read_schedule_document
 
-    refuse_two_from_standard_input(instance, plan, state, *logs)
-    check_pictures(gantt)
-    check_outputs((instance, plan, *logs, state), out, gantt, trace)
     document = read_schedule_document(plan)
     schedule = changes.plan_of(document, instance, plan, state)
     gone = names_in(lost or [])

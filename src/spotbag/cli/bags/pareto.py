@@ -17,7 +17,7 @@ from ...core.text_files import write_text
 from ...core.text_tables import number, words
 from ...core.wording import counted
 from ..answers import ABSENT, Answer, Part
-from ..arguments import InstanceOptions, MethodOptions, check_outputs, check_pictures
+from ..arguments import InstanceOptions, MethodOptions
 from ..console import (
     NO_FEASIBLE_PLAN,
     VERDICTS,
@@ -96,9 +96,9 @@ def pareto_command(
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("time_limit", "seed", "threads")] = _PLANNING,
     points: int | None = option("N", "At most N points, evenly spread; all if absent.", min=2),
-    out: str | None = option("FILE", "Write the points: .json or .csv."),
+    out: str | None = option("FILE", "Write the points: .json or .csv.", file="written"),
     plans: str | None = option("FOLDER", "Write the plan of each point as JSON in a folder."),
-    plot: str | None = option("FILE", "Draw the front and the heuristics: .png, .svg, .pdf or .html."),
+    plot: str | None = option("FILE", "Draw the front and the heuristics: .png, .svg, .pdf or .html.", file="drawn"),
     as_json: bool = json_option(),
 ) -> None:
     """Find the plans that no other plan beats in cost and makespan, each proven or marked as not proven.
@@ -109,7 +109,7 @@ def pareto_command(
     input; 130: interrupted.
     """
     files = _Files(out, plans, plot)
-    files.check(instance)
+    files.check()
     if plot is None:  # heuristics, which are drawn beside the front, plan by the goal
         named = (name for field, name in given_options(changes).items() if field in ("goal", "budget", "cost_weight"))
         warn(f"{name} changes nothing: a front is of all goals" for name in named)
@@ -138,12 +138,10 @@ class _Files:
     plans: str | None
     plot: str | None
 
-    def check(self, instance: str) -> None:
+    def check(self) -> None:
         """Refuse, before any work is done, what cannot be written."""
-        check_pictures(self.plot)
         if self.out is not None and not self.out.lower().endswith((".json", ".csv")):
             raise SpotbagError(f"{self.out}: the points are written as .json or .csv")
-        check_outputs((instance,), self.out, self.plot)
         _check_folder(self.plans)
 
     def write(self, front: ParetoFront, others: dict[str, Schedule], certificates: Sequence[Certificate]) -> None:

@@ -10,9 +10,10 @@ from ...core.errors import input_error
 from ...core.processes import interruptible
 from ...core.text_files import source_name
 from ..answers import Part
-from ..arguments import STANDARD_OUTPUT, InstanceOptions, MethodOptions
+from ..arguments import InstanceOptions, MethodOptions
 from ..console import busy, warn
 from ..options import (
+    STANDARD_OUTPUT,
     Only,
     argument,
     given_options,
@@ -51,10 +52,12 @@ class Replan(Planned, _SinceThen, kind="replan"):
 def replan_command(
     *,
     instance: str = instance_argument(),
-    state: str = argument("STATE", "What has happened so far (JSON), or - for standard input."),
+    state: str = argument("STATE", "What has happened so far (JSON), or - for standard input.", file="read"),
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("method", "time_limit", "iterations", "seed", "threads")] = _ABSENT,
-    start: str | None = option("PLAN", "The plan that is being carried out (JSON): better plans in little time."),
+    start: str | None = option(
+        "PLAN", "The plan that is being carried out (JSON): better plans in little time.", file="read"
+    ),
     late: Literal["least"] | None = late_option(),
     out: str | None = plan_out_option(),
     gantt: str | None = plan_gantt_option(),
@@ -70,7 +73,7 @@ def replan_command(
     from ...schedules.state import State
 
     files = PlanFiles(out, gantt)
-    files.check(as_json, instance, state, start)
+    files.check(as_json)
     planning.warn_of_idle(planning.one_method())
     problem = changes.load(instance, late)
     so_far = State.read(state)

@@ -24,7 +24,6 @@ from ..arguments import (
     ScenarioOptions,
     names_in,
     notes_of,
-    refuse_two_from_standard_input,
 )
 from ..console import INTERRUPTED, NO_FEASIBLE_PLAN, least_width, print_rows, print_table, seconds, terminal_width, warn
 from ..options import Only, given_options, instance_argument, option
@@ -224,7 +223,7 @@ class _Days:
 class ReplayedOptions:
     """Options of what is replayed: which plan, under which policies, on days of which scenario."""
 
-    plan: str | None = option("FILE", "The plan (JSON), or - for standard input; made if absent.")
+    plan: str | None = option("FILE", "The plan (JSON), or - for standard input; made if absent.", file="read")
     policy: list[str] | None = policies_option(", ".join(_DEFAULT_POLICIES), BAG_POLICIES)
     scenario: str | None = option(
         "NAME",
@@ -233,6 +232,7 @@ class ReplayedOptions:
         "hads/sc4 on the papers' cloud, and else vms/shocks.",
         short="-s",
         completes=SCENARIOS,
+        file="read",
     )
 
 
@@ -243,8 +243,8 @@ class DayOptions(RecordOptions):
     runs: int | None = option("N", "Days to replay; 100 if absent.", short="-n", min=1)
     seed: int = option("SEED", "Seed of the days.", 0, min=0)
     day: int | None = option("K", "Replay only day K of the seed, and describe what happens.", min=0)
-    trace: str | None = option("FILE", "Write all events of one day (--day, else the first).")
-    gantt: str | None = option("FILE", "Draw that day: .png, .svg, .pdf or .html.")
+    trace: str | None = option("FILE", "Write all events of one day (--day, else the first).", file="written")
+    gantt: str | None = option("FILE", "Draw that day: .png, .svg, .pdf or .html.", file="drawn")
 
     def check_number(self) -> None:
         """Refuse a number of days beside a single one."""
@@ -352,9 +352,6 @@ def _replay(
     # References are numbers for a day, and have no events to be shown.
     if one_day and not replayed:
         raise SpotbagError(f"{references[0]} is no policy and has no day to look at; name a policy as well")
-    sources = instance, asked.plan, planning.initial, asked.scenario
-    refuse_two_from_standard_input(*sources)
-    options.check_files(*sources)
     # Options of planning would be passed over.
     if asked.plan is not None and (given := given_options(planning)):
         raise SpotbagError(f"--plan and {next(iter(given.values()))}: give one of them; the plan is read, or made")

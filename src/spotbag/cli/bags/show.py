@@ -13,14 +13,11 @@ from ...core.wording import printable_line
 from ..answers import Answer, Part, print_object
 from ..arguments import (
     InstanceOptions,
-    check_output,
-    check_pictures,
     is_path,
     print_plan,
-    refuse_two_from_standard_input,
 )
 from ..console import drawing, print_facts, print_rows, print_table, seconds, warn
-from ..options import INSTANCES, argument, json_option, option, plan_gantt_option, state_option
+from ..options import INSTANCES, argument, json_option, of_plan_option, plan_gantt_option, state_option
 from .solve import d_spot_text, print_rented
 
 if TYPE_CHECKING:
@@ -62,9 +59,11 @@ class Show(Answer, kind="show"):
 
 def show_command(
     *,
-    what: str = argument("INSTANCE|PLAN", "An instance or a plan: a file, - or a library name.", completes=INSTANCES),
+    what: str = argument(
+        "INSTANCE|PLAN", "An instance or a plan: a file, - or a library name.", completes=INSTANCES, file="read"
+    ),
     changes: InstanceOptions,
-    instance: str | None = option("INSTANCE", "Instance of the plan, if not of the library."),
+    instance: str | None = of_plan_option(),
     state: str | None = state_option(),
     gantt: str | None = plan_gantt_option(),
     as_json: bool = json_option(),
@@ -77,9 +76,6 @@ def show_command(
     from ...audits.bags.plan import check
     from ...instances.instance import Instance
 
-    refuse_two_from_standard_input(what, instance, state)
-    check_pictures(gantt)
-    check_output(gantt, what, instance, state)
     found = _load(what, changes)
     if isinstance(found, Instance):
         if gantt is not None:

@@ -17,18 +17,14 @@ from ...core.text_tables import Table, number, table_of, words
 from ...core.wording import counted, dollars
 from ..answers import ABSENT, Answer, Mean, Part
 from ..arguments import (
-    STANDARD_OUTPUT,
     USUAL_DAYS,
     USUAL_POLICY,
     DaysToComeOptions,
     InstanceOptions,
     MethodOptions,
     ScenarioOptions,
-    check_outputs,
-    check_pictures,
     notes_of,
     print_plan,
-    refuse_two_from_standard_input,
 )
 from ..console import (
     LATE,
@@ -43,7 +39,15 @@ from ..console import (
     warn,
     wrote,
 )
-from ..options import given_options, instance_argument, json_option, option, plan_gantt_option, plan_out_option
+from ..options import (
+    STANDARD_OUTPUT,
+    given_options,
+    instance_argument,
+    json_option,
+    option,
+    plan_gantt_option,
+    plan_out_option,
+)
 
 if TYPE_CHECKING:
     from ...instances.entries import Goal
@@ -185,7 +189,7 @@ def solve_command(
     out: str | None = plan_out_option(),
     gantt: str | None = plan_gantt_option(),
     plot: str | None = option(
-        "FILE", "Draw how a search converged, or, with --scenario, the plans: .png, .svg, .pdf or .html."
+        "FILE", "Draw how a search converged, or, with --scenario, the plans: .png, .svg, .pdf or .html.", file="drawn"
     ),
     explain: bool = option(None, "Print which steps ran, when, for how long, and what they brought.", False),
     as_json: bool = json_option(),
@@ -201,7 +205,7 @@ def solve_command(
     plan that has tasks late; 130: interrupted.
     """
     files = PlanFiles(out, gantt, plot)
-    files.check(as_json, instance, planning.initial, days_to_come.scenario)
+    files.check(as_json)
     # One option for two things: what a plan may be, and, in dollars, what a late day counts among others.
     late = "least" if days_to_come.late == "least" else None
     days_to_come = replace(days_to_come, late=None) if late else days_to_come
@@ -283,15 +287,12 @@ class PlanFiles:
     gantt: str | None
     plot: str | None = None
 
-    def check(self, as_json: bool, *sources: str | None) -> None:
-        """Refuse, before any work is done, what cannot be written, or read twice."""
-        refuse_two_from_standard_input(*sources)
+    def check(self, as_json: bool) -> None:
+        """Refuse, before any work is done, what cannot be written."""
         if as_json and self.out == STANDARD_OUTPUT:
             raise SpotbagError("--out - and --json: use one or the other; the JSON object has the plan")
         if self.out not in (None, STANDARD_OUTPUT) and not f"{self.out}".lower().endswith((".json", ".csv")):
             raise SpotbagError(f"{self.out}: a plan's name must end in .json or .csv, or be - for standard output")
-        check_pictures(self.gantt, self.plot)
-        check_outputs(sources, None if self.out == STANDARD_OUTPUT else self.out, self.gantt, self.plot)
 
     def write(self, result: Result, choice: PlanChoice | None = None) -> None:
         """Write the plan and the pictures."""

@@ -16,7 +16,7 @@ from ...core.text_files import source_name
 from ...core.text_tables import number, words
 from ...core.wording import counted, near_names
 from ..answers import ABSENT, Answer, Mean, Part, beside, column, listing
-from ..arguments import check_output, names_in, some
+from ..arguments import names_in, some
 from ..arrivals import OF_PLATFORMS, PlatformFileOptions, deliver_jobs
 from ..console import BAD_INPUT, counting, print_rows, seconds, warn
 from ..options import PLATFORMS, Only, argument, names_of, option
@@ -118,7 +118,7 @@ class PlatformOptions(RunOptions):
     )
     once: bool = option(None, "One run, that of the seed: what ran where, and what was missed.", False)
     bound: bool = option(None, "Also show what no policy can beat; takes a few seconds per run and policy.", False)
-    write: str | None = option("FILE", "Write the platform, with jobs drawn for it, as JSON, and stop.")
+    write: str | None = option("FILE", "Write the platform, with jobs drawn for it, as JSON, and stop.", file="written")
     listed: bool = option(None, "List the platforms of the library, and stop.", False, name="list")
 
     def check(self, platform: str | None) -> tuple[str, JobSet | None]:
@@ -156,6 +156,7 @@ def platform_command(
         "of arrivals, or a log in SWF or GWF.",
         None,
         completes=PLATFORMS,
+        file="read",
     ),
     options: Annotated[PlatformOptions, Only(*_ORDER)],
     of_jobs: Annotated[PlatformFileOptions, OF_PLATFORMS],
@@ -196,7 +197,7 @@ def platform_command(
     # Without draws, a policy without random numbers does the same in each run.
     if options.runs is None and job_set is None and all(map(_draws_nothing, names)):
         options = replace(options, once=True)  # other runs would be the same
-    options.check_files(source)
+    options.check_records()
     loaded = of_jobs.load(source)
     if job_set is None and not loaded.jobs:
         raise SpotbagError(f"{source_name(source)}: has no jobs: have some drawn, e.g. --draw mixed --number 100")
@@ -210,7 +211,6 @@ def _write_platform(
     from ...replay.platforms.runs import platform_with_jobs
 
     options.check_writing()
-    check_output(path, source)
     written = of_jobs.load(source)
     written = written if job_set is None else platform_with_jobs(written, job_set, options.seed)
     deliver_jobs(written, path, options.as_json)

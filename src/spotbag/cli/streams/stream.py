@@ -15,7 +15,7 @@ from ...core.processes import interruptible
 from ...core.text_tables import Shown, number, words
 from ...core.wording import counted, listed
 from ..answers import Answer, Mean, Part, beside, column, listing
-from ..arguments import check_output, names_in, parse_options, some
+from ..arguments import names_in, parse_options, some
 from ..arrivals import OF_STREAMS, StreamFileOptions, deliver_jobs
 from ..console import beside_the_answer, print_rows, seconds, warn
 from ..options import STREAMS, Only, argument, names_of, option
@@ -119,9 +119,11 @@ class StreamOptions(RunOptions):
         "NAME=VALUE", "Setting of a2ha, e.g. creation_ratio=0.75.", name="option", short="-o"
     )
     run_times: str | None = option(
-        "FILE", "Instead of STREAM: a list of run times in seconds, one a line, on VMs paid by the hour."
+        "FILE", "Instead of STREAM: a list of run times in seconds, one a line, on VMs paid by the hour.", file="read"
     )
-    write: str | None = option("FILE", "Write the stream as JSON, as a starting point for your own, and stop.")
+    write: str | None = option(
+        "FILE", "Write the stream as JSON, as a starting point for your own, and stop.", file="written"
+    )
     listed: bool = option(None, "List the streams of the library, and stop.", False, name="list")
 
     def check(self, stream: str | None) -> None:
@@ -176,6 +178,7 @@ def stream_command(
         "of arrivals, or a log in SWF or GWF.",
         None,
         completes=STREAMS,
+        file="read",
     ),
     options: Annotated[StreamOptions, Only(*_ORDER)],
     of_jobs: Annotated[StreamFileOptions, OF_STREAMS],
@@ -200,13 +203,12 @@ def stream_command(
     if options.listed:
         _library().show(options.as_json)
         return
-    workers, source = options.executor(context), stream or options.run_times
+    workers = options.executor(context)
     options.check(stream)
     if options.write is not None:
-        check_output(options.write, source)
         deliver_jobs(options.load(stream, of_jobs), options.write, options.as_json)
         return
-    options.check_files(source)
+    options.check_records()
     names = names_in(options.policy or _DEFAULT_POLICIES)
     # Before the stream is read, by names as they are given: these say which settings have an effect.
     options.check_settings(names)
