@@ -38,8 +38,8 @@ def beside() -> Any:
     return field(metadata={BESIDE: True})
 
 
-def column(shown: Shown) -> Any:
-    """Return a field that a table of such records shows so."""
+def column(*shown: Shown) -> Any:
+    """Return a field that a table of such records shows so; further columns are what is worked out from it."""
     return field(metadata={COLUMN: shown})
 
 
@@ -65,9 +65,10 @@ class Part:
         return cls(**given)
 
     @classmethod
-    def columns(cls) -> Iterator[Shown | None]:
+    def columns(cls) -> Iterator[Shown]:
         """Yield the columns that the fields are, for a table of such records."""
-        yield from (entry.metadata.get(COLUMN) for entry in fields(cls))  # type: ignore[arg-type]
+        for entry in fields(cls):  # type: ignore[arg-type]
+            yield from entry.metadata.get(COLUMN, ())
 
 
 class Answer(Part):

@@ -48,6 +48,38 @@ class Audit(Answer, kind="audit"):
     status: Literal["correct", "incorrect"]
     runs: tuple[AuditedRun, ...]
 
+    def print_text(self) -> None:
+        """Print a row for each run, of very many the first, and the findings, run by run."""
+        in_units = self.instance is ABSENT
+        draw = "day" if self.runs[0].seed is ABSENT else "seed"
+        found = [(run, finding) for run in self.runs for finding in run.findings]
+        verdict = f"not correct, {counted(len(found), 'finding')}" if found else "correct"
+        print(f"{self.platform if in_units else self.instance}: {counted(len(self.runs), 'run')}, {verdict}")
+        print_rows(
+            self.runs[:_SHOWN_RUNS],
+            words("policy"),
+            number(draw),
+            number("cost (units)", "cost", ",.0f") if in_units else number("cost ($)", "cost_usd", ".6f"),
+            number("makespan (s)", "makespan_s", ",.0f"),
+            number("events", form=","),
+            words("verdict", lambda run: counted(len(run.findings), "finding") if run.findings else "correct"),
+            words("notes", lambda run: _notes_text(run.notes)),
+        )
+        if len(self.runs) > _SHOWN_RUNS:
+            print(f"... and {counted(len(self.runs) - _SHOWN_RUNS, 'run')} more (--json lists all)")
+        if found:
+            print_rows(
+                found[:_SHOWN],
+                words("policy", lambda row: row[0].policy),
+                number(draw, lambda row: getattr(row[0], draw)),
+                words("rule", lambda row: row[1].rule),
+                number("amount", lambda row: row[1].amount, "g"),
+                words("unit", lambda row: row[1].unit),
+                words("what", lambda row: row[1].message),
+            )
+        if len(found) > _SHOWN:
+            print(f"... and {len(found) - _SHOWN} more (--json lists all)")
+
 
 def audit_command(
     *,
@@ -75,20 +107,13 @@ def audit_command(
     with busy("auditing"):
         traces = read_traces(trace)
         reports = audit_traces(traces, given=None if instance is None else _load(instance, traces[0]))
-    n_findings = sum(len(report.findings) for report in reports)
+    wrong = not all(report.correct for report in reports)
     # Bags are replayed on days of a scenario, streams and platforms with draws of a seed.
     draw = "seed" if "seed" in traces[0].run else "day"
-    if as_json:
-        judged: dict[str, Any] = {"platform" if traces[0].of_platform else "instance": traces[0].instance["name"]}
-        runs = (_audited(entry, report, draw) for entry, report in zip(traces, reports, strict=True))
-        Audit(**judged, status="incorrect" if n_findings else "correct", runs=tuple(runs)).print_json()
-    else:
-        verdict = f"not correct, {counted(n_findings, 'finding')}" if n_findings else "correct"
-        print(f"{traces[0].instance['name']}: {counted(len(traces), 'run')}, {verdict}")
-        _print_runs(traces, reports, draw)
-        if n_findings:
-            _print_findings(traces, reports, n_findings, draw)
-    if n_findings:
+    judged: dict[str, Any] = {"platform" if traces[0].of_platform else "instance": traces[0].instance["name"]}
+    runs = (_audited(entry, report, draw) for entry, report in zip(traces, reports, strict=True))
+    Audit(**judged, status="incorrect" if wrong else "correct", runs=tuple(runs)).show(as_json)
+    if wrong:
         raise typer.Exit(NOT_CORRECT)
 
 
@@ -108,44 +133,7 @@ def _load(argument: str, trace: Trace) -> Given:
     return load_stream(argument) if trace.of_stream else load_instance(argument)
 
 
-def _print_runs(traces: list[Trace], reports: list[AuditReport], draw: str) -> None:
-    """Print a row for each run; of very many, the first."""
-    in_units = traces[0].of_platform
-    print_rows(
-        zip(traces[:_SHOWN_RUNS], reports, strict=False),
-        words("policy", lambda row: row[0].run["policy"]),
-        number(draw, lambda row: row[0].run[draw]),
-        number("cost (units)" if in_units else "cost ($)", lambda row: row[1].cost_usd, ",.0f" if in_units else ".6f"),
-        number("makespan (s)", lambda row: row[1].makespan_s, ",.0f"),
-        number("events", lambda row: len(row[0].events), ","),
-        words("verdict", lambda row: "correct" if row[1].correct else counted(len(row[1].findings), "finding")),
-        words("notes", lambda row: _notes_text(row[1].notes)),
-    )
-    if len(traces) > _SHOWN_RUNS:
-        print(f"... and {counted(len(traces) - _SHOWN_RUNS, 'run')} more (--json lists all)")
-
-
 def _notes_text(notes: tuple[str, ...]) -> str:
     """Text of notes; of very many, such as one for each job of a stream, the first."""
     more = len(notes) - _SHOWN_NOTES
     return "; ".join([*notes[:_SHOWN_NOTES], *([f"and {more} more (--json lists all)"] if more > 0 else [])])
-
-
-def _print_findings(traces: list[Trace], reports: list[AuditReport], n_findings: int, draw: str) -> None:
-    """Print the findings, run by run."""
-    found = [
-        (entry.run, finding)
-        for entry, report in zip(traces, reports, strict=True)
-        for finding in report.findings[:_SHOWN]
-    ]
-    print_rows(
-        found[:_SHOWN],
-        words("policy", lambda row: row[0]["policy"]),
-        number(draw, lambda row: row[0][draw]),
-        words("rule", lambda row: row[1].rule),
-        number("amount", lambda row: row[1].amount, "g"),
-        words("unit", lambda row: row[1].unit),
-        words("what", lambda row: row[1].message),
-    )
-    if n_findings > _SHOWN:
-        print(f"... and {n_findings - _SHOWN} more (--json lists all)")

@@ -22,15 +22,7 @@ from .runs import WorkerOptions
 if TYPE_CHECKING:
     from ..core.statistics import Estimate
     from ..core.workers import Workers
-    from ..experiments.bags.results import (
-        Differences,
-        GroupGaps,
-        JudgedCell,
-        MethodChange,
-        PolicyDifference,
-        RunChange,
-        RunResult,
-    )
+    from ..experiments.bags.results import GroupGaps, JudgedCell, MethodChange, PolicyDifference, RunChange, RunResult
     from ..experiments.bags.run import Progress
     from ..experiments.bags.specification import Specification
 
@@ -145,6 +137,40 @@ class ExperimentCompare(Answer, kind="experiment-compare"):
     methods: tuple[MethodChange, ...]
     policies: tuple[PolicyDifference, ...]
     changes: tuple[RunChange, ...]
+
+    def print_text(self) -> None:
+        """Print what changed: methods, the runs that changed most, policies."""
+        if self.settings:
+            warn([f"the two ask for different things: {', '.join(self.settings)}"])
+        if self.only_before or self.only_after:
+            print(f"{self.only_before:,} rows are only in the old one, {self.only_after:,} only in the new one")
+        if not self.methods and not self.policies:
+            print("they have no cell in common")
+        if self.methods:
+            _print_methods(self.methods)
+        if self.changes:
+            print(f"Runs that changed most, of {len(self.changes):,}:")
+            print_rows(
+                self.changes[:_MOST_CHANGES],
+                words("instance"),
+                words("method"),
+                number("seed"),
+                number("before", form=".6f"),
+                number("after", form=".6f"),
+                number("change (%)", "percent", "+.3f"),
+                words("ended by time", lambda entry: "yes" if entry.ended_by_time else "no"),
+            )
+        if self.policies:
+            print("Policies: change of the cost of a day, on the same days; below 0 is better")
+            print_rows(
+                self.policies,
+                words("replayed"),
+                words("policy"),
+                number("days", form=","),
+                number("cost before ($)", lambda entry: _shown(entry.cost_before_usd, 6, sign="")),
+                number("change ($)", lambda entry: _shown(entry.cost_usd, 6)),
+                number("days too late", lambda entry: f"{entry.late_before:,} > {entry.late_after:,}"),
+            )
 
 
 @_command("run", "gaps --out gaps --workers 2")
@@ -332,45 +358,7 @@ def compare_command(
     """
     from ..experiments.bags.results import compare_experiments
 
-    found = compare_experiments(old, new)
-    if as_json:
-        ExperimentCompare.of(found).print_json()
-    else:
-        _print_differences(found)
-
-
-def _print_differences(found: Differences) -> None:
-    if found.settings:
-        warn([f"the two ask for different things: {', '.join(found.settings)}"])
-    if found.only_before or found.only_after:
-        print(f"{found.only_before:,} rows are only in the old one, {found.only_after:,} only in the new one")
-    if not found.methods and not found.policies:
-        print("they have no cell in common")
-    if found.methods:
-        _print_methods(found.methods)
-    if found.changes:
-        print(f"Runs that changed most, of {len(found.changes):,}:")
-        print_rows(
-            found.changes[:_MOST_CHANGES],
-            words("instance"),
-            words("method"),
-            number("seed"),
-            number("before", form=".6f"),
-            number("after", form=".6f"),
-            number("change (%)", "percent", "+.3f"),
-            words("ended by time", lambda entry: "yes" if entry.ended_by_time else "no"),
-        )
-    if found.policies:
-        print("Policies: change of the cost of a day, on the same days; below 0 is better")
-        print_rows(
-            found.policies,
-            words("replayed"),
-            words("policy"),
-            number("days", form=","),
-            number("cost before ($)", lambda entry: _shown(entry.cost_before_usd, 6, sign="")),
-            number("change ($)", lambda entry: _shown(entry.cost_usd, 6)),
-            number("days too late", lambda entry: f"{entry.late_before:,} > {entry.late_after:,}"),
-        )
+    ExperimentCompare.of(compare_experiments(old, new)).show(as_json)
 
 
 def _print_methods(methods: Sequence[MethodChange]) -> None:

@@ -10,7 +10,7 @@ import typer
 from ...core.errors import SpotbagError
 from ...core.processes import interruptible
 from ...core.text_tables import number, words
-from ..answers import Answer, Part, listing
+from ..answers import Answer, Part, column, listing
 from ..arguments import MethodOptions
 from ..console import NO_FEASIBLE_PLAN, busy, warn
 from ..options import Only, argument, check_output, given_options, json_option, option
@@ -27,14 +27,14 @@ _PLANNING = MethodOptions(time_limit=60.0)
 class BestEntry(Part):
     """The best plan known for an instance."""
 
-    instance: str
-    value: float
-    bound: float
-    status: Literal["optimal", "feasible"]
-    cost_usd: float
-    makespan_s: int
-    method: str
-    bound_method: str
+    instance: str = column(words("instance"))
+    value: float = column(number("value", form=".6f"))
+    bound: float = column(number("bound", form=".6f"), number("gap (%)", "gap", ".3f", 100))
+    status: Literal["optimal", "feasible"] = column(words("status"))
+    cost_usd: float = column(number("cost ($)", "cost_usd", ".6f"))
+    makespan_s: int = column(number("makespan (s)", "makespan_s", ","))
+    method: str = column(words("plan by", "method"))
+    bound_method: str = column(words("bound by", "bound_method"))
     version: str
     gap: float
 
@@ -42,17 +42,7 @@ class BestEntry(Part):
 class BestKnownValues(Answer, kind="best-known"):
     """``spotbag best-known``."""
 
-    entries: tuple[BestEntry, ...] = listing(
-        words("instance"),
-        number("value", form=".6f"),
-        number("bound", form=".6f"),
-        number("gap (%)", "gap", ".3f", 100),
-        words("status"),
-        number("cost ($)", "cost_usd", ".6f"),
-        number("makespan (s)", "makespan_s", ","),
-        words("plan by", "method"),
-        words("bound by", "bound_method"),
-    )
+    entries: tuple[BestEntry, ...] = listing(*BestEntry.columns())
 
 
 class BestKnownChange(Part):

@@ -8,7 +8,7 @@ from ...core.errors import SpotbagError
 from ...core.text_tables import number, words
 from ..answers import Answer, Part
 from ..arguments import InstanceOptions
-from ..console import print_rows, seconds, warn, wrote
+from ..console import print_rows, warn, wrote
 from ..options import argument, json_option, of_plan_option, option, state_option
 
 if TYPE_CHECKING:
@@ -38,6 +38,19 @@ class Export(Answer, kind="export"):
     to: Target
     folder: str
     vms: tuple[ExportedFolder, ...]
+
+    def print_text(self) -> None:
+        """Print a row for each VM, with the command that runs it."""
+        wrote(self.folder)
+        command = words(
+            "run" if self.to == "shell" else "launch",
+            lambda vm: f"sh {vm.folder}/run.sh" if vm.file is None else f"sky launch {vm.file}",
+        )
+        print_rows(
+            self.vms,
+            *(words("VM", "vm"), words("type"), words("market"), command, number("cores"), number("tasks")),
+            number("last end (s)", "end_s", ","),
+        )
 
 
 def export_command(
@@ -71,23 +84,7 @@ def export_command(
     exported = write_export(schedule or document, out, target, infra)
     if not exported:
         warn(["the plan has no tasks"])
-    if as_json:
-        Export(instance=document.instance, to=target, folder=out, vms=tuple(map(_exported, exported))).print_json()
-        return
-    wrote(out)
-    print_rows(
-        exported,
-        words("VM", lambda vm: vm.order.vm),
-        words("type", lambda vm: vm.order.type),
-        words("market", lambda vm: vm.order.market),
-        words(
-            "run" if target == "shell" else "launch",
-            lambda vm: f"sh {vm.folder}/run.sh" if vm.file is None else f"sky launch {vm.file}",
-        ),
-        number("cores", lambda vm: len(vm.order.cores)),
-        number("tasks", lambda vm: len(vm.order.tasks)),
-        number("last end (s)", lambda vm: seconds(vm.order.end_s)),
-    )
+    Export(instance=document.instance, to=target, folder=out, vms=tuple(map(_exported, exported))).show(as_json)
 
 
 def _exported(vm: ExportedVm) -> ExportedFolder:

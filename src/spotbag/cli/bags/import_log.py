@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ...core.text_tables import Table, number, table_of, words
+from ...core.text_tables import number, words
 from ...core.wording import listed
-from ..answers import Answer, Part
+from ..answers import Answer, Part, column, listing
 from ..arguments import InstanceOptions, names_in
-from ..console import beside_the_answer, drawing, print_facts, print_table, seconds, wrote
+from ..console import beside_the_answer, drawing, print_facts, print_rows, seconds, wrote
 from ..options import argument, instance_argument, json_option, option, state_option
 
 if TYPE_CHECKING:
@@ -17,38 +17,67 @@ if TYPE_CHECKING:
 EXAMPLE = "Example:  spotbag import-log bag.json plan.json run --gantt run.png --out state.json"
 
 
+def _error(value_s: float | None, planned_s: float) -> str | None:
+    return None if value_s is None else f"{value_s - planned_s:+,.2f}"
+
+
 class ActualTask(Part):
     """A task as planned and as it was run; of several attempts, the one that counts."""
 
-    task: str
-    status: Literal["done", "failed", "cut off", "running", "waiting"]
+    task: str = column(words("task"), words("VM", lambda row: row.ran_on()))
+    status: Literal["done", "failed", "cut off", "running", "waiting"] = column(words("status"))
     planned_vm: str
-    planned_core: int
-    planned_start_s: int
-    planned_end_s: int
+    planned_core: int = column(number("core", lambda row: row.planned_core if row.core is None else row.core))
+    planned_start_s: int = column(number("planned start (s)", "planned_start_s", ","))
+    planned_end_s: int = column(
+        number("planned run time (s)", lambda row: row.planned_end_s - row.planned_start_s, ",")
+    )
     vm: str | None
     core: int | None
-    start_s: float | None
-    end_s: float | None
-    start_error_s: float | None
-    end_error_s: float | None
-    exit_code: int | None
+    start_s: float | None = column(number("start (s)", "start_s", ",.1f", measured=True))
+    end_s: float | None = column(
+        number(
+            "run time (s)",
+            lambda row: None if row.start_s is None or row.end_s is None else row.end_s - row.start_s,
+            ",.1f",
+            measured=True,
+        )
+    )
+    start_error_s: float | None = column(
+        number("start error (s)", lambda row: _error(row.start_s, row.planned_start_s), measured=True)
+    )
+    end_error_s: float | None = column(
+        number(
+            "end error (s)",
+            lambda row: _error(row.end_s, row.planned_end_s) if row.status == "done" else None,
+            measured=True,
+        )
+    )
+    exit_code: int | None = column(number("exit code", "exit_code"))
     message: str
-    attempts: int
+    attempts: int = column(number("attempts"))
+
+    def ran_on(self) -> str:
+        """Return the VM, and the planned one if that is another: that is what one looks for in the table."""
+        return self.planned_vm if self.vm in (None, self.planned_vm) else f"{self.vm} (planned: {self.planned_vm})"
 
 
 class ActualVm(Part):
     """A VM as planned and as it was used: from the start of its first task to the end of its last one."""
 
-    vm: str
-    tasks: int
-    done: int
-    planned_start_s: int
-    planned_end_s: int
-    start_s: float | None
-    end_s: float | None
-    starts: int
-    lost: bool
+    vm: str = column(words("VM", "vm"))
+    tasks: int = column(number("tasks"))
+    done: int = column(number("done"))
+    planned_start_s: int = column(number("planned start (s)", lambda found: seconds(found.planned_start_s)))
+    planned_end_s: int = column(number("planned end (s)", lambda found: seconds(found.planned_end_s)))
+    start_s: float | None = column(number("start (s)", "start_s", ",.1f", measured=True))
+    end_s: float | None = column(
+        number("end (s)", "end_s", ",.1f", measured=True),
+        number("start error (s)", lambda found: _error(found.start_s, found.planned_start_s), measured=True),
+        number("end error (s)", lambda found: _error(found.end_s, found.planned_end_s), measured=True),
+    )
+    starts: int = column(number("starts"))
+    lost: bool = column(words("stopped or lost", lambda found: "yes" if found.lost else ""))
 
 
 class ImportLog(Answer, kind="import-log"):
@@ -67,8 +96,28 @@ class ImportLog(Answer, kind="import-log"):
     inversions: tuple[tuple[str, str], ...]
     until_s: float
     began_at: float
-    vms: tuple[ActualVm, ...]
+    vms: tuple[ActualVm, ...] = listing(*ActualVm.columns())
     rows: tuple[ActualTask, ...]
+
+    def print_text(self) -> None:
+        """Print figures of all tasks, and a row for each VM."""
+        end_s, error_s, unfinished = self.makespan_s, self.median_start_error_s, self.unfinished
+        ended = f"; the last ended at {end_s:,.1f} s, planned {self.planned_makespan_s:,} s" if end_s else ""
+        print(f"{self.instance}: {self.done:,} of {self.tasks:,} tasks are done{ended}")
+        # A task that failed once and was done later is done.
+        failed = [row.task for row in self.rows if row.status == "failed"]
+        counts = {
+            "start error": "-" if error_s is None else f"{error_s:.2f} s (median)",
+            "wrong VM": f"{len(self.wrong_vm)}",
+            "inversions": f"{len(self.inversions)} (of neighbours on a core)",
+            "failures": f"{self.failures}" + (f" (not done: {listed(failed, 'task')})" if failed else ""),
+            "unfinished": f"{len(unfinished)}" + (f" ({listed(unfinished, 'task')})" if unfinished else ""),
+        }
+        if self.late:
+            counts["late"] = f"{len(self.late)} ({listed(self.late, 'task')})"
+        print_facts(counts.items(), 12)
+        print()
+        super().print_text()
 
 
 def import_log_command(
@@ -115,14 +164,11 @@ def import_log_command(
 
         with beside_the_answer(), drawing(gantt):
             write_execution(execution, gantt, schedule.instance.name, schedule.instance.deadline_s)
-    if as_json:
-        _answer(schedule.instance.name, execution).print_json()
-        return
-    _print_summary(schedule.instance.name, execution)
-    print_table(_vm_table(execution))
-    if full:
+    answer = _answer(schedule.instance.name, execution)
+    answer.show(as_json)
+    if full and not as_json:
         print()
-        print_table(_task_table(execution))
+        print_rows(answer.rows, *ActualTask.columns())
 
 
 def _answer(name: str, execution: Execution) -> ImportLog:
@@ -153,73 +199,3 @@ def _actual(found: TaskDeviation) -> ActualTask:
         message="" if run is None else run.message,
         **{name: getattr(run, name, None) for name in names},
     )
-
-
-def _print_summary(name: str, execution: Execution) -> None:
-
-    # A task that failed once and was done later is done.
-    total, unfinished = len(execution.planned), execution.unfinished
-    end_s, error_s = execution.makespan_s, execution.median_start_error_s
-    ended = f"; the last ended at {end_s:,.1f} s, planned {seconds(execution.planned_makespan_s)} s" if end_s else ""
-    print(f"{name}: {total - len(unfinished):,} of {total:,} tasks are done{ended}")
-    failed = [found.planned.task for found in execution.deviations if found.status == "failed"]
-    counts = {
-        "start error": "-" if error_s is None else f"{error_s:.2f} s (median)",
-        "wrong VM": f"{len(execution.wrong_vm)}",
-        "inversions": f"{len(execution.inversions)} (of neighbours on a core)",
-        "failures": f"{len(execution.failures)}" + (f" (not done: {listed(failed, 'task')})" if failed else ""),
-        "unfinished": f"{len(unfinished)}" + (f" ({listed(unfinished, 'task')})" if unfinished else ""),
-    }
-    if execution.late:
-        counts["late"] = f"{len(execution.late)} ({listed(execution.late, 'task')})"
-    print_facts(counts.items(), 12)
-    print()
-
-
-def _vm_table(execution: Execution) -> Table:
-    return table_of(
-        execution.vm_deviations,
-        words("VM", "vm"),
-        number("tasks"),
-        number("done"),
-        number("planned start (s)", lambda found: seconds(found.planned_start_s)),
-        number("planned end (s)", lambda found: seconds(found.planned_end_s)),
-        number("start (s)", "start_s", ",.1f", measured=True),
-        number("end (s)", "end_s", ",.1f", measured=True),
-        number("start error (s)", lambda found: _error(found.start_s, found.planned_start_s), measured=True),
-        number("end error (s)", lambda found: _error(found.end_s, found.planned_end_s), measured=True),
-        number("starts"),
-        words("stopped or lost", lambda found: "yes" if found.lost else ""),
-    )
-
-
-def _task_table(execution: Execution) -> Table:
-    # A task that an executor has run elsewhere than planned is what one looks for in the table.
-    def vm(row: ActualTask) -> str:
-        return row.planned_vm if row.vm in (None, row.planned_vm) else f"{row.vm} (planned: {row.planned_vm})"
-
-    def taken_s(row: ActualTask) -> float | None:
-        return None if row.start_s is None or row.end_s is None else row.end_s - row.start_s
-
-    def end_error(row: ActualTask) -> str | None:
-        return _error(row.end_s, row.planned_end_s) if row.status == "done" else None
-
-    return table_of(
-        map(_actual, execution.deviations),
-        words("task"),
-        words("VM", vm),
-        words("status"),
-        number("core", lambda row: row.planned_core if row.core is None else row.core),
-        number("planned start (s)", lambda row: seconds(row.planned_start_s)),
-        number("planned run time (s)", lambda row: seconds(row.planned_end_s - row.planned_start_s)),
-        number("start (s)", "start_s", ",.1f", measured=True),
-        number("run time (s)", taken_s, ",.1f", measured=True),
-        number("start error (s)", lambda row: _error(row.start_s, row.planned_start_s), measured=True),
-        number("end error (s)", end_error, measured=True),
-        number("exit code", "exit_code"),
-        number("attempts"),
-    )
-
-
-def _error(value_s: float | None, planned_s: float) -> str | None:
-    return None if value_s is None else f"{value_s - planned_s:+,.2f}"

@@ -30,11 +30,30 @@ class DescribedMethod(Part):
     distribution: str
     options: tuple[MethodOption, ...]
 
+    def said(self) -> str:
+        """Return the summary of the method, and the distribution that it comes from."""
+        return f"{self.summary} ({self.distribution})".lstrip() if self.distribution else self.summary
+
 
 class Methods(Answer, kind="methods"):
     """``spotbag methods``."""
 
     methods: dict[str, DescribedMethod]
+
+    def print_text(self) -> None:
+        """Print the methods, then the options of all."""
+        print_rows(
+            self.methods.items(),
+            words("method", lambda entry: entry[0]),
+            words("what it is", lambda entry: entry[1].said()),
+            words("proves optima", lambda entry: "yes" if entry[1].exact else "no"),
+            words("what it takes", lambda entry: entry[1].takes),
+        )
+        options = [(name, *vars(each).values()) for name, method in self.methods.items() for each in method.options]
+        if options:
+            print_table(Table([*map(Column, ("method", "option", "values", "default"))], options))
+        else:
+            print(f"{' '.join(self.methods)} has no options")
 
 
 def methods_command(
@@ -47,28 +66,14 @@ def methods_command(
 
     # A plug-in that is broken is left out of the list, and refused by its name.
     methods = listed_methods() if name is None else [find_method(name)]
-    if as_json:
-        described = {
-            method.name: DescribedMethod.of(
-                method,
-                options=tuple(
-                    MethodOption(name=name, values=kind, default=default)
-                    for name, kind, default in describe_options(method)
-                ),
-            )
-            for method in methods
-        }
-        Methods(methods=described).print_json()
-        return
-    print_rows(
-        methods,
-        words("method", "name"),
-        words("what it is", lambda m: f"{m.summary} ({m.distribution})".lstrip() if m.distribution else m.summary),
-        words("proves optima", lambda m: "yes" if m.exact else "no"),
-        words("what it takes", "takes"),
-    )
-    options = [(m.name, *described) for m in methods for described in describe_options(m)]
-    if options:
-        print_table(Table([*map(Column, ("method", "option", "values", "default"))], options))
-    else:
-        print(f"{name} has no options")
+    described = {
+        method.name: DescribedMethod.of(
+            method,
+            options=tuple(
+                MethodOption(name=name, values=kind, default=default)
+                for name, kind, default in describe_options(method)
+            ),
+        )
+        for method in methods
+    }
+    Methods(methods=described).show(as_json)

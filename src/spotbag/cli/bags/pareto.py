@@ -16,7 +16,7 @@ from ...core.processes import interruptible
 from ...core.text_files import write_text
 from ...core.text_tables import number, words
 from ...core.wording import counted
-from ..answers import ABSENT, Answer, Part
+from ..answers import ABSENT, Answer, Part, column
 from ..arguments import InstanceOptions, MethodOptions
 from ..console import (
     NO_FEASIBLE_PLAN,
@@ -51,10 +51,16 @@ _PLANNING = MethodOptions(time_limit=60.0)
 class Heuristic(Part):
     """The plan of a heuristic beside a front."""
 
-    method: str
-    makespan_s: int
-    cost_usd: float
-    cost_of_front_usd: float | None
+    method: str = column(words("heuristic", "method"))
+    makespan_s: int = column(number("makespan (s)", "makespan_s", ","))
+    cost_usd: float = column(number("cost ($)", "cost_usd", ".6f"))
+    cost_of_front_usd: float | None = column(number("above the front (%)", "above_front_percent", ".2f"))
+
+    @property
+    def above_front_percent(self) -> float | None:
+        """Cost above that of the front; None where the point that is as fast was left out (``--points``)."""
+        least = self.cost_of_front_usd
+        return None if least is None else 100 * (self.cost_usd / least - 1)
 
 
 class FrontPoint(Part):
@@ -296,18 +302,7 @@ def _print_front(front: ParetoFront, others: dict[str, Schedule], certificates: 
         number("worst case\n($)", lambda pair: pair[1].worst_cost_usd, ".6f") if certificates else None,
     )
     if others:
-
-        def above(row: Heuristic) -> str | None:  # with --points, the point that is as fast may have been left out
-            least = row.cost_of_front_usd
-            return None if least is None else f"{100 * (row.cost_usd / least - 1):.2f}"
-
-        print_rows(
-            (_row_of_plan(front, *entry) for entry in others.items()),
-            words("heuristic", "method"),
-            number("makespan (s)", "makespan_s", ","),
-            number("cost ($)", "cost_usd", ".6f"),
-            number("above the front (%)", above),
-        )
+        print_rows((_row_of_plan(front, *entry) for entry in others.items()), *Heuristic.columns())
     proven = sum(point.proven for point in front.points)
     all_of_it = "the whole front" if front.complete else "not proved to be the whole front"
     ended = ", interrupted" if front.interrupted else ""
