@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext, redirect_stdout
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ...core.errors import input_error
 from ...core.processes import interruptible
@@ -27,6 +27,7 @@ from ..options import (
 from .solve import PlanFiles, Planned, exit_by_status, print_result
 
 if TYPE_CHECKING:
+    from ...instances.entries import RentalOffer
     from ...instances.instance import Instance
     from ...schedules.documents import ScheduleDocument
     from ...schedules.schedule import Schedule
@@ -152,7 +153,6 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     """
     import numpy as np
 
-    from ...instances.entries import BASELINE, NEVER
     from ...schedules.events import TaskWithdrawn
     from ...schedules.schedule import Schedule
     from ...schedules.schedule_files import another_instance, schedule_of_document
@@ -165,17 +165,12 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     vms = {vm.id: offers[vm.type, vm.market] for vm in document.vms if (vm.type, vm.market) in offers}
     # VMs of types or markets that the bag no longer has are gone, with what would run on them.
     rows = {row.id: row for row in document.task_rows if row.vm in vms}
-    unplaced = []
-    for name, group in zip(remaining.task_ids, remaining.task_group.tolist(), strict=True):
-        row = rows.get(name)
-        offer = None if row is None else vms[row.vm]
-        if row is None or offer is None or row.core // slot_cores >= offer.vcpus or (row.mode and not offer.burstable):
-            seconds = NEVER
-        else:
-            seconds = remaining.duration_s[group, offer.index, BASELINE * (row.mode == "baseline")]
-        # Its memory or cores no longer fit, or the bag has forbidden the market to it.
-        if seconds >= NEVER:
-            unplaced.append(name)
+    groups = zip(remaining.task_ids, remaining.task_group.tolist(), strict=True)
+    unplaced = [
+        name
+        for name, group in groups
+        if name not in rows or not _can_run(remaining, group, rows[name], vms[rows[name].vm])
+    ]
     if len(unplaced) == remaining.n_tasks:
         return None
     # What the bag no longer has, or cannot run where it was, is taken out of it: the plan of the rest is a hint.
@@ -190,3 +185,13 @@ def running_plan(document: ScheduleDocument, source: str, problem: Instance, sta
     task_vm, core, start_s, baseline = np.array(entries, dtype=np.int64).T
     vm_offer = [offer.index for offer in vms.values()]
     return Schedule(fits, np.array(vm_offer), task_vm, core, start_s, baseline.astype(bool), tuple(vms))
+
+
+def _can_run(remaining: Instance, group: int, row: Any, offer: RentalOffer) -> bool:
+    """Tell if a remaining task can run where a plan places it."""
+    from ...instances.entries import BASELINE, NEVER
+
+    if row.core // remaining.slots.cores >= offer.vcpus or (row.mode and not offer.burstable):
+        return False
+    # Never where its memory or cores no longer fit, or where the bag has forbidden the market to it.
+    return bool(remaining.duration_s[group, offer.index, BASELINE * (row.mode == "baseline")] < NEVER)
