@@ -53,6 +53,7 @@ class Part:
     """A JSON object of an answer."""
 
     def __init_subclass__(cls) -> None:
+        # Not left to a decorator: on one of so many records it would be forgotten, which then had no fields.
         dataclass(frozen=True, kw_only=True)(cls)
 
     @classmethod
@@ -108,6 +109,7 @@ def as_json(value: Any) -> Any:
     """Return a value as JSON has it: records as objects, and what is infinite as null."""
     if isinstance(value, float):
         return None if math.isinf(value) else value
+    # Before sequences, as a text is one.
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
@@ -147,6 +149,7 @@ def print_object(value: Mapping[str, Any], plan: Iterable[str] = ()) -> None:
     if first is None:
         print(text)
         return
+    # The object stays open until the plan is in it: joined, a plan of a million tasks would be held twice.
     sys.stdout.write(f'{text.removesuffix("}").rstrip()},\n  "plan": {first}')
     for piece in pieces:
         sys.stdout.write(piece)
@@ -156,6 +159,7 @@ def print_object(value: Mapping[str, Any], plan: Iterable[str] = ()) -> None:
 def object_line(value: Mapping[str, Any], plan: Iterable[str] = ()) -> str:
     """Return a JSON object without line breaks; with a plan in pieces as its last value, if any."""
     text, document = json.dumps(value, allow_nan=False), "".join(plan)
+    # Only the layout has line breaks: JSON escapes those within texts.
     for indent in ("\n    ", "\n  ", "\n"):
         document = document.replace(indent, "")
     return f'{text.removesuffix("}")}, "plan": {document}}}' if document else text

@@ -97,12 +97,14 @@ def make_app(asked: str | None = None, completes: bool = False) -> typer.Typer:
     app.callback()(_options)
     for name in [asked] if asked in _MODULES else _MODULES:
         module = import_module(f".{_MODULES[name]}", __package__)
+        # The list shows one line of a group: to take in its commands would cost as much as all others together.
         if hasattr(module, "app") and asked in _HELP:
             app.command(name, help=module.app.info.help)(_listed(module))
             continue
         if hasattr(module, "load_commands") and (
             asked == name or module.is_installed()
         ):  # another distribution has them
+            # Of a distribution that is not installed, whoever asks for the command by its name is told so.
             module.load_commands()
         if hasattr(module, "app"):
             app.add_typer(module.app, name=name)

@@ -79,6 +79,7 @@ class TaskFileOptions:
         from ..instances.bags.imported import Asked
         from ..instances.bags.vm_catalogue import LIMIT_PER_TYPE_AND_MARKET, VmChoice
 
+        # Nothing in the file would say which one is meant, and a guess would be a plan for another question.
         if deadline_s is None:
             raise SpotbagError("a file of tasks has no deadline: --deadline 2h")
         vms = VmChoice(
@@ -216,6 +217,7 @@ def _reserve_mb(text: str) -> Callable[[float], float]:
     from ..core.quantities import fraction
     from ..instances.table_columns import memory_mb_of
 
+    # A number without a unit could be megabytes as well as a share: it is refused, not guessed.
     value = memory_mb_of(text)
     if value is not None and value >= 0:
         return lambda memory_mb: value
@@ -488,6 +490,7 @@ class InstanceOptions(CsvOptions):
         if self.deadline is None and document.deadline_s is not None and document.deadline_s >= 1:
             limits["deadline_s"] = document.deadline_s
         if self.d_spot is None and document.d_spot_s is not None and document.d_spot_s >= 0:
+            # The deadline of the command line may be earlier than the D_spot that the plan was made for.
             limits["d_spot_s"] = min(document.d_spot_s, limits.get("deadline_s", problem.deadline_s))
         return schedule_of_document(document, with_d_spot(problem.replace(**limits)), source)
 

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import typer
 
+# Empty until `load_commands`: the help of all lists the group, whose commands another distribution has.
 app = typer.Typer(no_args_is_help=True, help="The papers' tables: our replays beside the printed numbers.")
 
 

@@ -45,6 +45,7 @@ _LONGEST_WORD = 24
 def print_in_width(table: Table, width: int | None, otherwise: int, tight: bool) -> None:
     """Print a table on a terminal of a width, or in another width where there is no terminal."""
     laid_out = _console_table(table, tight)
+    # Rich would colour numbers in names and leave others plain.
     console = Console(highlight=False, width=width or otherwise)
     wanted = _measured(laid_out)
     if width is not None or wanted.maximum > otherwise:
@@ -61,6 +62,7 @@ def least_width(table: Table) -> int:
 
 def _measured(table: ConsoleTable) -> Measurement:
     """Return the least and the greatest width of a table, in characters."""
+    # Wider than any table, so that what is measured is the table and not the terminal.
     console = Console(width=10_000)
     return Measurement.get(console, console.options, table)
 
@@ -259,11 +261,13 @@ def _line(
     the time of a limit, if there is one. No text is markup, and each is made safe to print: it may hold the name of a
     file or of an instance.
     """
+    # In a file, a bar would be a line for each of its movements.
     if not sys.stderr.isatty():
         yield None
         return
     from rich import progress as bars
 
+    # A class of this function, since importing what it inherits takes as long as a short command.
     class TimeBar(bars.BarColumn):
         """A bar of the time that has passed, whatever is done in it."""
 

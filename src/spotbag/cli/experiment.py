@@ -94,6 +94,7 @@ class ExperimentJudge(Answer, kind="experiment-judge"):
         """Print the cells, all or those where something is wanting, and how far the gaps are by groups."""
         from ..experiments.bags.results import LEVELS
 
+        # The worst first: of hundreds of cells, few are read.
         listed = sorted((cell for cell in self.cells if every or cell.wanting), key=lambda cell: cell.worst_first)
         if listed:
             axes = list(listed[0].drawn)

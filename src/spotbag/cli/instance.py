@@ -135,6 +135,7 @@ def _print_types(rows: Sequence[CataloguedType], regions: Sequence[str]) -> None
         found = row.burstable
         return "" if found is None else f"{100 * found.baseline_fraction:g} %, {found.credits_per_hour:g}"
 
+    # A table of headings alone would look as if something had failed.
     if not rows:
         print("no VM type of the catalogue fits")
         return

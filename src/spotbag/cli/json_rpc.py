@@ -132,6 +132,7 @@ class Server:
         most_requests: int = 64,
         patience_s: float = 5.0,
     ) -> None:
+        # Behind the others: a method cannot take the place of those that end requests.
         self._methods = {**methods, "cancel": self._cancel, "shutdown": self._shutdown}
         self._source, self._sink = source, sink
         self._most, self._patience_s = most_requests, patience_s

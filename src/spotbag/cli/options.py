@@ -77,6 +77,7 @@ def argument(metavar: str, about: str, default: Any = ..., **more: Any) -> Any:
 
 
 def _said(kind: Callable[..., Any], default: Any, **said: Any) -> Any:
+    # A field of a record, and as well the default of a parameter, in whose place `spread` puts what typer knows.
     return field(default=MISSING if default is ... else default, metadata={_SAID: (kind, said)})
 
 
@@ -208,6 +209,7 @@ def _check_files(given: Iterable[tuple[Field[Any], Any]]) -> None:
         picture_format(path)
     printed = [path for path in files["printed"] if path != STANDARD_OUTPUT]
     outputs = [*files["written"], *printed, *files["drawn"]]
+    # Each against those behind it: a pair is refused once.
     for place, path in enumerate(outputs, start=1):
         check_output(path, *files["read"], *outputs[place:])
 
@@ -266,6 +268,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
         made_of = {name: made(**{part: given[part] for part in chosen}) for name, (made, chosen) in records.items()}
         command(**{name: given[name] for name in own}, **made_of)
 
+    # Typer knows a command by these, not by what is called.
     spread_command.__doc__ = command.__doc__
     spread_command.__name__ = command.__name__
     spread_command.__annotations__ = {name: parameter.annotation for name, parameter in found.items()}

@@ -62,6 +62,7 @@ def _report(what: str, instance: str | None, changes: InstanceOptions, state: st
 
         document = parse_json(text, source)
         answer = _checked(document, source) if kind == _ANSWER else None
+        # What a solve has printed has the plan within it, beside the bounds that the page shows as well.
         plan = schedule_document_of(document if answer is None else answer["plan"], source)
         schedule = changes.plan_or_none(plan, instance, what, state)
         if schedule is None:

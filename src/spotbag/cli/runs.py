@@ -168,6 +168,7 @@ class ReplayedRun(Part):
 
 def mean_cell(estimate: Estimate | None, digits: int, *, signed: bool = False, unit: float = 1) -> str:
     """Mean and half width of the interval, in a unit of so many; a dash if there is nothing to average."""
+    # A mean of nothing is no zero.
     if estimate is None or estimate.mean is None:
         return "-"
     text = f"{estimate.mean / unit:{'+' if signed else ''},.{digits}f}"

@@ -47,6 +47,7 @@ class SuiteShown(Answer, kind="suite-shown"):
 
     def print_text(self) -> None:
         """Print the instances and the days."""
+        # Twelve digits tell files apart at a glance; --json has all, to be compared by programs.
         digests = words("SHA-256", lambda entry: entry[1][:12])
         print_rows(self.instances.items(), words("instance", lambda entry: entry[0]), digests)
         super().print_text()

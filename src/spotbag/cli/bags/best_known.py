@@ -147,6 +147,7 @@ def _update(names: list[str], planning: MethodOptions, file: str | None, as_json
                 BestKnownChange.of(entry, before=_entry(entry.before), after=_entry(entry.after)) for entry in updates
             )
             BestKnownUpdate(interrupted=interrupted, updates=tuple(changes)).print_json()
+    # Told at the end: one entry that contradicts a bound keeps no other from being better.
     errors = [entry for entry in updates if entry.change == "error"]
     if errors:
         listed = os.linesep.join(f"  {entry.instance}: {entry.message}" for entry in errors)

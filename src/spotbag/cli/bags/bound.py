@@ -68,8 +68,10 @@ def bound_command(
     problem = with_d_spot(given)
     warning = d_spot_warning(given, problem)
     warn([warning] if warning else [])
+    # Bounds look at the limit themselves, and hand over what they have proved by then.
     with within(planning.time_limit):
         bounds = lower_bounds(problem)
+    # A lower bound of infinity is a proof that there is no plan.
     infeasible = any(math.isinf(bound.value) for bound in bounds)
     reason = explain(problem) if infeasible else ""
     if as_json:

@@ -138,6 +138,7 @@ def _run(asked: Specification, problems: Mapping[str, Instance], executor: Worke
             on_start=lambda cells, before: count("", before, total=cells),
             on_cell=take,
         )
+    # With several workers, runs end in any order; the same comparison shall print the same table.
     places = {pair: place for place, pair in enumerate(itertools.product(problems, asked.methods))}
     rows = sorted(map(row_of, found), key=lambda row: (places[row.instance, row.method], row.seed))
     if progress.interrupted:

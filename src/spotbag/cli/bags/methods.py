@@ -53,6 +53,7 @@ class Methods(Answer, kind="methods"):
         if options:
             print_table(Table([*map(Column, ("method", "option", "values", "default"))], options))
         else:
+            # Only of a method that was asked for by its name: among all, some have options.
             print(f"{' '.join(self.methods)} has no options")
 
 

@@ -152,6 +152,7 @@ class _Files:
 
     def write(self, front: ParetoFront, others: dict[str, Schedule], certificates: Sequence[Certificate]) -> None:
         """Write the picture, the points and their plans, if there are any."""
+        # No file rather than an empty one, which the next program would take for a front.
         if not front.points:
             return
         if self.plot is not None:

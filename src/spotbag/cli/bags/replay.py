@@ -255,6 +255,7 @@ class DayOptions(RecordOptions):
 
     def number_of_days(self, scenario: Scenario, instance: Instance) -> int:
         """Return the number of days; refuse, before any work is done, a scenario that does not suit the bag."""
+        # Drawn for its refusal alone, before days are replayed in other processes.
         scenario.day(instance, self.seed, 0)
         warn(notes_of(scenario, instance))
         if scenario.fixed and (self.runs or 1) > 1:

@@ -35,6 +35,7 @@ from .check import Check, judged
 from .replan import Replan, running_plan
 from .solve import Solve, plan_pieces
 
+# The methods that a first request most likely asks for; others compile when they are asked for.
 _WARM = ("auto", "search")
 
 

@@ -165,6 +165,7 @@ def _d_spot_s(instance: Instance) -> int | None:
     """D_spot as given, or as estimated where that is possible."""
     from ...heuristics.bags.d_spot import with_d_spot
 
+    # Where no D_spot can be estimated there is still an instance to show, and whoever looks for the reason needs it.
     try:
         return with_d_spot(instance).d_spot_s
     except SpotbagError:

@@ -221,6 +221,7 @@ def solve_command(
         warn(result.warnings)
         files.write(result, choice)
         if as_json:
+            # Without a scenario there is no such key, not a null: readers ask for it by its presence.
             days: Any = ABSENT if choice is None else choice.to_dict()
             Solve(**result.to_dict(), days_to_come=days).print_with_plan(result)
         else:

@@ -54,11 +54,13 @@ def warm_up_command(
 
     took_s: dict[str, float] = {}
     with interruptible():
+        # All names are read before the first loop is compiled, which takes seconds.
         steps = _steps(commands or [*PREPARED])
         with counting("compiling", len(steps)) as count:
             for name, step in steps.items():
                 begin = time.perf_counter()
                 step()
+                # A step that was interrupted is not listed: its loops may be compiled in part.
                 if stopped():
                     break
                 took_s[name] = time.perf_counter() - begin

@@ -266,6 +266,7 @@ def _replay(
         lambda on_run: replay_platform(platform, policies, n_runs, on_run=on_run, **how),
     )
     bounds = None
+    # Bounds take longer than runs, and who has interrupted waits for the answer.
     if options.bound and not done.interrupted:
         from ...replay.platforms.runs import bounds_of_runs
 
@@ -302,6 +303,7 @@ class _Replayed:
         platform, job_set, runs, bounds = self.platform, self.job_set, self.runs, self.bounds
 
         def replayed(number: int) -> ReplayedRun:
+            # The outcome names jobs; how much of a resource they use, only the jobs of this draw say.
             with_jobs = self.with_jobs(number)
 
             def as_object(index: int, outcome: PlatformOutcome) -> dict[str, Any]:

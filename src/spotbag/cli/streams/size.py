@@ -108,10 +108,12 @@ def size_command(
     from ...solvers.streams.sizing import size_job
 
     loaded = load_stream(stream)
+    # A job that is named twice is one, and counts once in the sums.
     chosen = [loaded.job(job_id) for job_id in dict.fromkeys(job)] if job else list(loaded.jobs_by_submission)
     problems = [problem_of_job(loaded, one, tasks, deadline) for one in chosen]
     sizings: list[Sizing] = []
     with interruptible():
+        # One by one: after an interrupt, those that are sized are the answer.
         for problem in problems:
             sizings.append(size_job(problem, cast("SizingMethod", method)))
             if stopped():

@@ -239,6 +239,7 @@ def _replay(
         lambda on_run: replay_stream(stream, names, n_runs, seed=seed, workers=workers, on_run=on_run, **settings),
     )
     stories = None
+    # A record replays the first run once more; who has interrupted waits for the answer.
     if options.recorded and not done.interrupted:
         with beside_the_answer():
             traces = [replay_stream_once(stream, name, seed, **settings)[1] for name in names]
@@ -309,6 +310,7 @@ def _print_counts(summaries: Sequence[StreamSummary], single: bool) -> None:
 
     def count(name: str) -> Shown:
         heading = re.sub("_s$", " (s)", name).replace("_", "\n").replace(" ", "\n")
+        # Counts of one run are whole numbers, and tenths of seconds say nothing.
         digits = 0 if single or name.endswith("_s") else 1
         return number(heading, lambda summary: mean_cell(summary.policy_counts.get(name), digits))
 
@@ -325,6 +327,7 @@ def _print_jobs(runs: StreamRuns) -> None:
         jobs = outcome.jobs
         if len(jobs) <= _MOST_JOBS:
             return jobs, ""
+        # All jobs in time look alike: of very many, those are shown that somebody would look for.
         missed = [job for job in jobs if job.late_tasks or job.finished < job.n_tasks]
         missed.sort(key=lambda job: (job.finished - job.n_tasks, -job.late_s))
         some = f", of which the worst {_MOST_JOBS} are listed" if len(missed) > _MOST_JOBS else ""
