@@ -82,17 +82,13 @@ class TaskFileOptions:
         # Nothing in the file would say which one is meant, and a guess would be a plan for another question.
         if deadline_s is None:
             raise SpotbagError("a file of tasks has no deadline: --deadline 2h")
+        as_given = ("prices", "region", "zone", "max_spot", "max_on_demand", "measured_on")
         vms = VmChoice(
             types=_names(self.types),
-            prices=self.prices,
-            region=self.region,
-            zone=self.zone,
             limit=LIMIT_PER_TYPE_AND_MARKET if self.limit is None else self.limit,
-            max_spot=self.max_spot,
-            max_on_demand=self.max_on_demand,
             quotas=[_quota(text) for text in self.quota or ()],
             speeds=_speeds(self.speed),
-            measured_on=self.measured_on,
+            **{name: getattr(self, name) for name in as_given},
         )
         return Asked(deadline_s, vms, name, _memory_mb(self.memory))
 
@@ -281,24 +277,21 @@ TASK_FILES = (".csv", ".tsv")
 
 
 D_SPOT_OF_PAPER = "paper"
-_OPTION_OF = {
-    "cost_weight": "--cost-weight",
-    "cost_scale_usd": "--cost-scale",
-    "makespan_scale_s": "--makespan-scale",
+_WEIGHTS = {
+    "cost_weight": "cost_weight",
+    "cost_scale": "cost_scale_usd",
+    "makespan_scale": "makespan_scale_s",
 }
-
-
-_OPTION_AT = {
-    **{f"objective.{name}": option for name, option in _OPTION_OF.items()},
-    "objective.goal": "--goal",
-    "objective.budget_usd": "--budget",
-    "markets": "--markets",
-    "survive": "--survive",
-    "late": "--late",
-    "d_spot_s": "--d-spot",
-    "deadline_s": "--deadline",
+_PATHS = {
+    **{name: f"objective.{field}" for name, field in _WEIGHTS.items()},
+    "goal": "objective.goal",
+    "budget": "objective.budget_usd",
+    "markets": "markets",
+    "survive": "survive",
+    "d_spot": "d_spot_s",
+    "deadline": "deadline_s",
 }
-"""Options by the path of what they set in an instance."""
+"""Paths of what options set in an instance, by the fields of the options."""
 
 
 def _with_near(option: str, issue: Issue) -> str:
@@ -411,10 +404,10 @@ class InstanceOptions(CsvOptions):
 
     def _error(self, name: str, issues: Sequence[Issue]) -> InputError:
         """Return the error of values that do not suit an instance; what an option says is called by its name."""
-        said = []
+        said, given = [], {_PATHS.get(name): option for name, option in given_options(self).items()}
         for issue in issues:
-            option = _OPTION_AT.get(issue.path.partition("[")[0])
-            if option is None or getattr(self, option.removeprefix("--").replace("-", "_")) is None:
+            option = given.get(issue.path.partition("[")[0])
+            if option is None:
                 said.append(issue)
             else:
                 said.append(Issue(f"{option} {show_value(issue.value)}".replace("'", ""), _with_near(option, issue)))
@@ -461,15 +454,15 @@ class InstanceOptions(CsvOptions):
 
         What has no meaning for the goal that is given is warned of.
         """
-        weights = dict(zip(_OPTION_OF, (self.cost_weight, self.cost_scale, self.makespan_scale), strict=True))
-        given = {name: value for name, value in weights.items() if value is not None}
+        given = {name: option for name, option in given_options(self).items() if name in _WEIGHTS}
         if not given and self.goal is None and self.budget is None:
             return {}
         # Weights and scales are of the goal that balances; the instance would refuse them.
         if self.goal in ("cheapest", "fastest"):
-            warn(f"{_OPTION_OF[name]} changes nothing: the goal is {self.goal}" for name in given)
+            warn(f"{option} changes nothing: the goal is {self.goal}" for option in given.values())
             given = {}
-        return {"objective": instance.objective_with(self.goal, budget_usd=self.budget, **given)}
+        weights = {_WEIGHTS[name]: getattr(self, name) for name in given}
+        return {"objective": instance.objective_with(self.goal, budget_usd=self.budget, **weights)}
 
     def plan_of(self, document: ScheduleDocument, instance: str, source: str, state: str | None = None) -> Schedule:
         """Derive a plan from its instance, with the time limits that it was made for unless the options have others.
