@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from ..instances.streams.stream import Stream
     from ..instances.table_columns import CsvFormat
     from ..instances.table_formats import LogFormat
-    from ..schedules.documents import Lateness, ScheduleDocument, Survival
+    from ..schedules.documents import ScheduleDocument
     from ..schedules.schedule import Schedule
     from ..solvers.bags.result import Result
 
@@ -800,16 +799,6 @@ def is_path(argument: StrPath, names: Sequence[str]) -> bool:
         or argument.startswith((".", "/", "~"))
         or os.path.isdir(argument)
     )
-
-
-def print_plan(
-    schedule: Schedule, method: str | None, survival: Survival | None = None, late: Lateness | None = None
-) -> None:
-    """Print a plan as a JSON document, piece by piece."""
-    from ..schedules.schedule_files import schedule_pieces
-
-    for piece in schedule_pieces(schedule, method, survival, late):
-        sys.stdout.write(piece)
 
 
 def parse_options(pairs: list[str]) -> dict[str, str]:

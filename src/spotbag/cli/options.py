@@ -97,12 +97,6 @@ late_option = partial(
     option, "least", "If no plan ends in time: as few tasks late as can be, then as little late. Exit code 3 then."
 )
 plan_gantt_option = partial(option, "FILE", "Draw the plan: .png, .svg, .pdf or .html.", file="drawn")
-plan_out_option = partial(
-    option,
-    "FILE",
-    "Write the plan: .json, .csv (a row for each task), or - for standard output.",
-    file="printed",
-)
 out_option = partial(option, "FILE", "Where to write the instance; standard output if absent or -.", file="printed")
 state_option = partial(
     option, "STATE", "What has happened so far (JSON): the plan is for what that leaves of the instance.", file="read"

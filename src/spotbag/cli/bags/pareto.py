@@ -96,53 +96,13 @@ class Pareto(Answer, kind="pareto"):
     heuristics: tuple[Heuristic, ...]
 
 
-def pareto_command(
-    *,
-    instance: str = instance_argument(),
-    changes: InstanceOptions,
-    planning: Annotated[MethodOptions, Only("time_limit", "seed", "threads")] = _PLANNING,
-    points: int | None = option("N", "At most N points, evenly spread; all if absent.", min=2),
-    out: str | None = option("FILE", "Write the points: .json or .csv.", file="written"),
-    plans: str | None = option("FOLDER", "Write the plan of each point as JSON in a folder."),
-    plot: str | None = option("FILE", "Draw the front and the heuristics: .png, .svg, .pdf or .html.", file="drawn"),
-    as_json: bool = json_option(),
-) -> None:
-    """Find the plans that no other plan beats in cost and makespan, each proven or marked as not proven.
-
-    With --survive, it is said of each whether it survives that; 'spotbag solve' chooses one that does.
-
-    Ctrl-C ends it with the points so far. Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad
-    input; 130: interrupted.
-    """
-    files = _Files(out, plans, plot)
-    files.check()
-    if plot is None:  # heuristics, which are drawn beside the front, plan by the goal
-        named = (name for field, name in given_options(changes).items() if field in ("goal", "budget", "cost_weight"))
-        warn(f"{name} changes nothing: a front is of all goals" for name in named)
-    problem = changes.load(instance)
-    with interruptible():  # from here on there is an answer, which a signal asks for
-        front, others = _front(problem, points, planning, heuristics=plot is not None)
-        if front.interrupted:
-            warn(["interrupted: these are the points so far"])
-        warn(front.warnings)
-        certificates = _certificates(front, changes.survive)
-        files.write(front, others, certificates)
-        if as_json:
-            beside = tuple(_row_of_plan(front, *entry) for entry in others.items())
-            Pareto(**_as_object(front, certificates), heuristics=beside).print_json()
-        else:
-            _print_front(front, others, certificates)
-    if not front.points:
-        raise typer.Exit(NO_FEASIBLE_PLAN)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Files:
-    """Files to write, those that are wanted."""
+    """Options of the files to write (see `spread`)."""
 
-    out: str | None
-    plans: str | None
-    plot: str | None
+    out: str | None = option("FILE", "Write the points: .json or .csv.", file="written")
+    plans: str | None = option("FOLDER", "Write the plan of each point as JSON in a folder.")
+    plot: str | None = option("FILE", "Draw the front and the heuristics: .png, .svg, .pdf or .html.", file="drawn")
 
     def check(self) -> None:
         """Refuse, before any work is done, what cannot be written."""
@@ -166,6 +126,43 @@ class _Files:
         if self.plans is not None:
             _write_plans(front, self.plans)
             wrote(self.plans, counted(len(front.points), "plan"))
+
+
+def pareto_command(
+    *,
+    instance: str = instance_argument(),
+    changes: InstanceOptions,
+    planning: Annotated[MethodOptions, Only("time_limit", "seed", "threads")] = _PLANNING,
+    points: int | None = option("N", "At most N points, evenly spread; all if absent.", min=2),
+    files: _Files,
+    as_json: bool = json_option(),
+) -> None:
+    """Find the plans that no other plan beats in cost and makespan, each proven or marked as not proven.
+
+    With --survive, it is said of each whether it survives that; 'spotbag solve' chooses one that does.
+
+    Ctrl-C ends it with the points so far. Exit code 0: there is a plan; 1: no feasible plan, with the reason; 2: bad
+    input; 130: interrupted.
+    """
+    files.check()
+    if files.plot is None:  # heuristics, which are drawn beside the front, plan by the goal
+        named = (name for field, name in given_options(changes).items() if field in ("goal", "budget", "cost_weight"))
+        warn(f"{name} changes nothing: a front is of all goals" for name in named)
+    problem = changes.load(instance)
+    with interruptible():  # from here on there is an answer, which a signal asks for
+        front, others = _front(problem, points, planning, heuristics=files.plot is not None)
+        if front.interrupted:
+            warn(["interrupted: these are the points so far"])
+        warn(front.warnings)
+        certificates = _certificates(front, changes.survive)
+        files.write(front, others, certificates)
+        if as_json:
+            beside = tuple(_row_of_plan(front, *entry) for entry in others.items())
+            Pareto(**_as_object(front, certificates), heuristics=beside).print_json()
+        else:
+            _print_front(front, others, certificates)
+    if not front.points:
+        raise typer.Exit(NO_FEASIBLE_PLAN)
 
 
 def _front(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ...core.errors import input_error
@@ -13,7 +11,6 @@ from ..answers import Part
 from ..arguments import InstanceOptions, MethodOptions
 from ..console import busy, warn
 from ..options import (
-    STANDARD_OUTPUT,
     Only,
     argument,
     given_options,
@@ -21,8 +18,6 @@ from ..options import (
     json_option,
     late_option,
     option,
-    plan_gantt_option,
-    plan_out_option,
 )
 from .solve import PlanFiles, Planned, exit_by_status, print_result
 
@@ -60,8 +55,7 @@ def replan_command(
         "PLAN", "The plan that is being carried out (JSON): better plans in little time.", file="read"
     ),
     late: Literal["least"] | None = late_option(),
-    out: str | None = plan_out_option(),
-    gantt: str | None = plan_gantt_option(),
+    files: Annotated[PlanFiles, Only("out", "gantt")],
     as_json: bool = json_option(),
 ) -> None:
     """Plan what is left of a bag that is under way, from its state.
@@ -73,7 +67,6 @@ def replan_command(
     """
     from ...schedules.state import State
 
-    files = PlanFiles(out, gantt)
     files.check(as_json)
     planning.warn_of_idle(planning.one_method())
     problem = changes.load(instance, late)
@@ -85,7 +78,7 @@ def replan_command(
         if as_json:
             Replan(time_s=so_far.time_s, spent_usd=so_far.spent_usd, **result.to_dict()).print_with_plan(result)
         else:
-            with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
+            with files.tables():
                 print(
                     f"{problem.name} at {so_far.time_s:,g} s: {len(so_far.done):,} of {problem.n_tasks:,} tasks done, "
                     f"{len(so_far.running_ids):,} running, $ {so_far.spent_usd:.6f} spent; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from ..answers import Answer, Part, print_object
 from ..arguments import (
     InstanceOptions,
     is_path,
-    print_plan,
 )
 from ..console import drawing, print_facts, print_rows, print_table, seconds, warn
 from ..options import INSTANCES, argument, json_option, of_plan_option, plan_gantt_option, state_option
@@ -239,7 +239,10 @@ def _limit(limit: int | None) -> str:
 
 def _show_schedule(schedule: Schedule, document: ScheduleDocument, as_json: bool) -> None:
     if as_json:
-        print_plan(schedule, document.method, document.survival, document.late)
+        from ...schedules.schedule_files import schedule_pieces
+
+        # In pieces, as there is no text of a large plan as a whole.
+        sys.stdout.writelines(schedule_pieces(schedule, document.method, document.survival, document.late))
         return
     from ...schedules.plan_text import late_lines, survival_lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from contextlib import nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,6 @@ from ..arguments import (
     MethodOptions,
     ScenarioOptions,
     notes_of,
-    print_plan,
 )
 from ..console import (
     LATE,
@@ -46,7 +45,6 @@ from ..options import (
     json_option,
     option,
     plan_gantt_option,
-    plan_out_option,
 )
 
 if TYPE_CHECKING:
@@ -176,6 +174,67 @@ class Solve(Planned, kind="solve"):
     days_to_come: DaysToCome = ABSENT
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlanFiles:
+    """Options of the files to write; commands have them, or some, by a parameter of this type (see `spread`)."""
+
+    out: str | None = option(
+        "FILE",
+        "Write the plan: .json, .csv (a row for each task), or - for standard output.",
+        file="printed",
+    )
+    gantt: str | None = plan_gantt_option()
+    plot: str | None = option(
+        "FILE", "Draw how a search converged, or, with --scenario, the plans: .png, .svg, .pdf or .html.", file="drawn"
+    )
+
+    def check(self, as_json: bool) -> None:
+        """Refuse, before any work is done, what cannot be written."""
+        if as_json and self.out == STANDARD_OUTPUT:
+            raise SpotbagError("--out - and --json: use one or the other; the JSON object has the plan")
+        if self.out not in (None, STANDARD_OUTPUT) and not f"{self.out}".lower().endswith((".json", ".csv")):
+            raise SpotbagError(f"{self.out}: a plan's name must end in .json or .csv, or be - for standard output")
+
+    def tables(self) -> AbstractContextManager[object]:
+        """Print tables on standard error where the plan is on standard output, to be read by the next command."""
+        return redirect_stdout(sys.stderr) if self.out == STANDARD_OUTPUT else nullcontext()
+
+    def write(self, result: Result, choice: PlanChoice | None = None) -> None:
+        """Write the plan and the pictures."""
+        schedule, method = result.schedule, result.method
+        if schedule is not None and self.out == STANDARD_OUTPUT:
+            sys.stdout.writelines(plan_pieces(result))
+        elif schedule is not None and self.out is not None:
+            from ...schedules.schedule_files import write_schedule
+
+            write_schedule(schedule, self.out, method, result.survival, result.late)
+            wrote(self.out)
+        with beside_the_answer():
+            self._draw(result, choice)
+
+    def _draw(self, result: Result, choice: PlanChoice | None) -> None:
+        """Draw the pictures."""
+        schedule, method = result.schedule, result.method
+        if schedule is not None and self.gantt is not None:
+            from ...charts.bags.plan import write_gantt
+
+            with drawing(self.gantt):
+                write_gantt(schedule, self.gantt, method, result.survival)
+        if self.plot is not None and choice is not None and choice.plans:
+            from ...charts.bags.plots import write_plan_choice
+
+            write_plan_choice(choice, self.plot)
+            wrote(self.plot)
+        elif self.plot is not None and choice is None and result.trace:
+            from ...charts.bags.plots import write_convergence
+
+            write_convergence(result, self.plot)
+            wrote(self.plot)
+        elif self.plot is not None:
+            reason = "ended before there was anything to trace, or keeps no trace"
+            warn([f"{self.plot} is not drawn: {method} {reason}"])
+
+
 def solve_command(
     *,
     instance: str = instance_argument(),
@@ -186,11 +245,7 @@ def solve_command(
     near_least: float | None = option(
         "SHARE", "The fastest plan that costs at most so much more than the least: 0.05 or 5%.", reads="fraction"
     ),
-    out: str | None = plan_out_option(),
-    gantt: str | None = plan_gantt_option(),
-    plot: str | None = option(
-        "FILE", "Draw how a search converged, or, with --scenario, the plans: .png, .svg, .pdf or .html.", file="drawn"
-    ),
+    files: PlanFiles,
     explain: bool = option(None, "Print which steps ran, when, for how long, and what they brought.", False),
     as_json: bool = json_option(),
 ) -> None:
@@ -204,7 +259,6 @@ def solve_command(
     what --survive asks for, with the reason (where D_spot is given, a warning instead); 2: bad input; 3: with --late, a
     plan that has tasks late; 130: interrupted.
     """
-    files = PlanFiles(out, gantt, plot)
     files.check(as_json)
     # One option for two things: what a plan may be, and, in dollars, what a late day counts among others.
     late = "least" if days_to_come.late == "least" else None
@@ -225,8 +279,7 @@ def solve_command(
             days: Any = ABSENT if choice is None else choice.to_dict()
             Solve(**result.to_dict(), days_to_come=days).print_with_plan(result)
         else:
-            # A plan on standard output must be all that is there, to be read by the next command.
-            with redirect_stdout(sys.stderr) if out == STANDARD_OUTPUT else nullcontext():
+            with files.tables():
                 print_result(result, problem)
                 if explain:
                     print()
@@ -278,57 +331,6 @@ def _choose(
             workers=asked.workers,
             on_progress=count,
         )
-
-
-@dataclass(frozen=True)
-class PlanFiles:
-    """Files to write, those that are wanted."""
-
-    out: str | None
-    gantt: str | None
-    plot: str | None = None
-
-    def check(self, as_json: bool) -> None:
-        """Refuse, before any work is done, what cannot be written."""
-        if as_json and self.out == STANDARD_OUTPUT:
-            raise SpotbagError("--out - and --json: use one or the other; the JSON object has the plan")
-        if self.out not in (None, STANDARD_OUTPUT) and not f"{self.out}".lower().endswith((".json", ".csv")):
-            raise SpotbagError(f"{self.out}: a plan's name must end in .json or .csv, or be - for standard output")
-
-    def write(self, result: Result, choice: PlanChoice | None = None) -> None:
-        """Write the plan and the pictures."""
-        schedule, method = result.schedule, result.method
-        if schedule is not None and self.out == STANDARD_OUTPUT:
-            print_plan(schedule, method, result.survival, result.late)
-        elif schedule is not None and self.out is not None:
-            from ...schedules.schedule_files import write_schedule
-
-            write_schedule(schedule, self.out, method, result.survival, result.late)
-            wrote(self.out)
-        with beside_the_answer():
-            self._draw(result, choice)
-
-    def _draw(self, result: Result, choice: PlanChoice | None) -> None:
-        """Draw the pictures."""
-        schedule, method = result.schedule, result.method
-        if schedule is not None and self.gantt is not None:
-            from ...charts.bags.plan import write_gantt
-
-            with drawing(self.gantt):
-                write_gantt(schedule, self.gantt, method, result.survival)
-        if self.plot is not None and choice is not None and choice.plans:
-            from ...charts.bags.plots import write_plan_choice
-
-            write_plan_choice(choice, self.plot)
-            wrote(self.plot)
-        elif self.plot is not None and choice is None and result.trace:
-            from ...charts.bags.plots import write_convergence
-
-            write_convergence(result, self.plot)
-            wrote(self.plot)
-        elif self.plot is not None:
-            reason = "ended before there was anything to trace, or keeps no trace"
-            warn([f"{self.plot} is not drawn: {method} {reason}"])
 
 
 def d_spot_text(given: Instance, d_spot_s: int, by_paper: bool, deadline_s: int | None = None) -> str:
