@@ -22,9 +22,9 @@ from pydantic import Field
 from ...audits.auditor import audit_traces
 from ...audits.bags.plan import CheckReport, check
 from ...core.errors import InputError, Issue, SpotbagError, input_error
-from ...core.record_lists import grouped_by
 from ...core.json_documents import check_format, parse_json
 from ...core.quantities import NOISE, SAME_COST
+from ...core.record_lists import grouped_by
 from ...core.records import Record, validate_record
 from ...core.statistics import CONFIDENCE, holm_adjusted
 from ...core.text_files import read_text, source_name
