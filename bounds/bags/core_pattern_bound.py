@@ -315,6 +315,8 @@ class CorePatternProgramme(PatternMaster):
         for k, entry in enumerate(self.cores):
             for index in np.flatnonzero(entry.seconds <= entry.most_s).tolist():
                 counts = np.zeros(len(self.size), dtype=np.int64)
+                # Cores that are full of one class, half full, a quarter full ...: without them, the first multipliers
+                # are wild.
                 counts[index] = min(entry.most_s // int(entry.seconds[index]), int(self.size[index]))
                 while counts[index]:
                     self._add(k, counts, int(counts @ np.where(counts > 0, entry.seconds, 0)))
@@ -471,6 +473,7 @@ class CorePatternProgramme(PatternMaster):
             price * number for price, number in zip(prices.tolist(), self.size.tolist(), strict=True)
         )
         total -= sum(price * int(most) for price, (_, most) in zip(of_groups.tolist(), self.group_limits, strict=True))
+        # So far from any use, sums might leave 64 bits further down.
         if abs(total) > NEVER:
             return 0, False
         n_values = last_s - self.first + 1

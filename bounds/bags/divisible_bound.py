@@ -247,6 +247,7 @@ def _pools(instance: Instance) -> _Pools:
     limits_s = np.array([instance.time_limit_s(offer.market) for offer in offers[n_rented:]], dtype=np.int64)
     pool = np.searchsorted(kinds, offer_of)
     held_s = instance.machine_held_s[machines]
+    # What is paid beyond the latest end of a VM is of no use to anybody.
     until_s = np.minimum(held_s, limits_s[pool])
     free_s = np.maximum(until_s[:, None] - instance.machine_core_free_s[machines], 0).sum(axis=1)
     ready_s = np.minimum(instance.machine_ready_s[machines], until_s)
@@ -440,6 +441,7 @@ class _Dual:
         core_seconds = np.bincount(choice, weights=work * self.slots, minlength=n_offers) / self.cores
         if self.machines:
             free = float(core_price @ self.free_core_s + memory_price @ self.free_kb_s)
+            # A difference of large terms, to which its rounding is relative.
             value = rounded_down(value - free, value + free)
             core_seconds = core_seconds - self.free_core_s / self.cores
         parts, gradient = self.parts, np.empty(self.size)
@@ -479,6 +481,7 @@ class _Dual:
     def maximum(self, start: FloatArray | None = None, most_cuts: int = MOST_CUTS) -> Maximum:
         """Maximise by Kelley's cutting planes, in a box that grows while the multipliers press against it."""
         second, limits = self.time_rows(), self._limits()
+        # Multipliers are prices of seconds: they are rarely ten times what a second costs.
         box = 10.0 * float(self.price.max() + self.time_weight) or 1.0  # where nothing costs, no multiplier gains
         best: Maximum | None = None
         if start is not None:

@@ -272,6 +272,7 @@ def _most_in_time(
         yield _by_prices(instance, np.where(able, used, np.inf), a_vm, there, limits, weight, count)
     number = 0
     for offer, rows in enumerate(free_s):
+        # No core ends more tasks than the shortest ones.
         order = np.argsort(seconds[:, offer], kind="stable")
         order = order[able[order, offer]]
         ends_s = np.repeat(seconds[order, offer], count[order]).cumsum()
@@ -305,6 +306,7 @@ def _by_prices(
             fits += float(weight[order[whole]] * spare / each[order[whole]])
         return fits
 
+    # Any prices prove a bound. To begin with, offers cost as much as they are fast for the tasks, on the average.
     able = np.isfinite(used)
     least = used.min(axis=1, keepdims=True)
     speed = np.where(able, np.where(np.isfinite(least), least, 1.0) / np.where(able, used, 1.0), 0.0)

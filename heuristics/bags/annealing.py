@@ -259,6 +259,7 @@ class LoadsWalk:
         if self.best == math.inf or not self.state.feasible():
             return None
         plan = self.state.schedule()
+        # Moves take tasks one by one, and an opening is saved only with the last of them.
         if len(self.state.objective.vm_bill) and self.state.instance.n_tasks <= LARGE_TASKS:
             with suppress(LimitReached):
                 if close_vms(self.state):
@@ -335,6 +336,7 @@ class Steps:
     """
 
     def __init__(self, moves: float, until: float = math.inf, bag: Instance | None = None, kernel: str = "") -> None:
+        # All states of a bag go on with what is known of it, as each of them is asked once.
         given = bag if bag is None or bag.taken_from is None else bag.taken_from[0]
         known = given is not None and current_limit().work is None  # the clock of work has nothing from call to call
         self._speeds: dict[str, float] = given.__dict__.setdefault(_SPEEDS, {}) if known else {}

@@ -117,6 +117,7 @@ def assignments_of(schedule: Schedule, spare_vms: int = SPARE_VMS) -> Assignment
     for queue in queues:
         if queue.machine < 0:
             left.take(queue.offer.index)
+    # In turns: where the limit of a group is reached, all offers have had as many.
     for market in instance.markets:
         for _ in range(spare_vms):
             for offer in instance.offers:

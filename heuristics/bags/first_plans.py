@@ -238,6 +238,7 @@ def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
     first = latest.max(axis=1, where=able, initial=0)
     longest = np.where(able, lanes.seconds, 0).max(axis=1)
     order = np.lexsort((-longest, first))
+    # The rank of each group, by which its tasks are sorted; among themselves, they stay as they are.
     order = np.argsort(np.argsort(order, kind="stable")[groups], kind="stable")
     vms = np.array([min(offer.limit, instance.n_tasks) for offer in lanes.offers], dtype=np.int64)
     # Ways to use an offer share its VMs.

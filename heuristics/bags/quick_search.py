@@ -254,6 +254,7 @@ def best_of_all(instance: Instance, until: float) -> AllPlans | None:
     latest_s = instance.latest_end_s
     if not 0 < len(instance.open_tasks) <= _MOST_TASKS or instance.leaves_time or (latest_s != latest_s[0]).any():
         return None
+    # What follows knows a plan by when each core is free: that must be all that counts.
     burstable = any(offer.burstable for offer in offers_of_vms(instance))
     if burstable or instance.has_dates or not memory_is_free(instance):
         return None

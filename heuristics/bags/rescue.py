@@ -515,6 +515,7 @@ class _Rescuer:
         lost = tuple(name for name in self.types if name in types and name in left)
         if not lost:
             return self._rescue((), at_s, *_nothing())
+        # The loss of one type is covered twice: by its own certificate, and by that of all types.
         sets = [lost, self.types] if len(lost) == 1 < len(self.types) else [self.types]
         found = [rescue for names in sets if (rescue := self._certified(names, lost, at_s)) is not None]
         return min(found, key=lambda rescue: rescue.cost_usd, default=None)
@@ -604,6 +605,7 @@ class _Rescuer:
         count = np.bincount(packing.vms["rental"], minlength=weights.shape[1])
         used = np.concatenate([count, weights @ count])
         late = packing.places["end"].max(initial=0) > self.instance.deadline_s
+        # A plan may be beyond a limit by itself, by machines that are there: that forbids only what takes more of it.
         return None if late or ((used > room) & (used > 0)).any() else (lost, packing)
 
     def _rescue(self, types: tuple[str, ...], at_s: int, lost: Any, packing: Any) -> Rescue:

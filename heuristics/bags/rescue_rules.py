@@ -286,6 +286,7 @@ def survey(r: Rows) -> None:
             r.status = OVER_BUDGET
             return
         list_lost(r, now)
+        # What is not lost is only passed over: sixteen such tasks count as one.
         r.work += (r.n_lost + len(r.tasks) // 16) * len(r.rentals)
         if not rescue_lost(r, now):
             r.status, r.second = FAILED, now
@@ -299,6 +300,7 @@ def rescue_lost(r: Rows, now: int) -> bool:
     count_room(r, now)
     r.packing = QUICK
     found = longest_first(r, QUICK, now, r.deadline, NONE)
+    # Where each task ends first, long ones may find no room at last: first fit, by price and by size, may have it.
     for order in range(2):
         if not found:
             found = first_fit(r, QUICK, now, r.deadline, order)
@@ -355,6 +357,7 @@ def before_checkpoint(task: SpotTaskRow, since: int) -> int:
     if done >= task.checkpoints:
         return task.end
     elapsed = max(math.ceil((done + 1) * task.period / task.speed), 1)
+    # A quotient of floats may be off by one: what counts elsewhere as written counts here.
     while checkpoints_by(task, elapsed) <= done:
         elapsed += 1
     while checkpoints_by(task, elapsed - 1) > done:
@@ -533,6 +536,7 @@ def keep_pattern(r: Rows, p: int, pattern: int, now: int) -> None:
             fixed |= r.vms[pattern][vm].end > 0
     if not fixed:
         return
+    # No others may be opened: those of the pattern are added right away, without tasks.
     for rental in range(len(r.rentals)):
         r.free_vms[rental] = 0
     n_own = r.n_vms[p]
@@ -568,6 +572,7 @@ def first_fit(r: Rows, p: int, now: int, latest: int, order: int) -> bool:
         if r.halt[0]:
             return False
         number = r.lost[place]
+        # The room of a core counts to the end of all: what is due earlier asks for so much more of it.
         release, early = r.tasks[number].release, r.deadline - r.tasks[number].due
         best_rental, best_leaf, best_core, best_start = NONE, NONE, NONE, 0
         for attempt in range(2 * n_rentals):
@@ -713,6 +718,7 @@ def start_with_memory(r: Rows, p: int, vm: PackedVmRow, place: int, left: int) -
         while other >= 0:
             moment = r.places[p][other].start
             sooner = start <= moment < start + left and (blocked < 0 or moment < blocked)
+            # Memory is taken where tasks start, so that no other moments need be looked at.
             if sooner and not fits(most_kb - used_kb(r, p, vm, moment)):
                 blocked = moment
             other = r.places[p][other].before
