@@ -13,7 +13,7 @@ from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.bounds.bags.lower_bounds import lower_bounds
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.core.limits import LimitReached
-from spotbag.heuristics.bags import core_loads
+from spotbag.heuristics.bags import core_loads, fewer_vms
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET
 from spotbag.instances.clouds import CLOUDS
@@ -148,12 +148,12 @@ def test_a_state_is_what_it_was_where_the_time_ends_while_vms_are_closed(monkeyp
         if (error := next(calls)) is not None:
             raise error
 
-    monkeypatch.setattr(core_loads, "checkpoint", over_soon)
+    monkeypatch.setattr(fewer_vms, "checkpoint", over_soon)
     with pytest.raises(LimitReached):
-        core_loads.close_vms(state)
+        fewer_vms.close_vms(state)
     assert (state.core_tasks.tolist(), state.value()) == (before.tolist(), value)
     monkeypatch.undo()
-    assert core_loads.close_vms(state)
+    assert fewer_vms.close_vms(state)
     assert state.value() < value
 
 

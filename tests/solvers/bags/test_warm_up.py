@@ -21,7 +21,8 @@ def loops():
     found = {}
     for module in [name for name in sys.modules if name.startswith("spotbag.")]:
         for name, value in vars(sys.modules[module]).items():
-            for part in value.values() if name == "DRIVERS" else [value]:
+            made_late = name == "loop" and hasattr(value, "cache_info") and value.cache_info().currsize
+            for part in value.values() if name == "DRIVERS" else [value() if made_late else value]:
                 if isinstance(part, Dispatcher) and isinstance(part._cache, _Cache):
                     found[f"{part.py_func.__module__}.{part.py_func.__qualname__}"] = len(part.signatures)
     return found
