@@ -184,7 +184,7 @@ def test_papers_are_checked_or_written_where_they_are_asked_for(
     (docs.parent / "instances").mkdir()
     monkeypatch.chdir(docs.parent)
     monkeypatch.setattr(generated, "generated", lambda root, measured=(): ())
-    monkeypatch.setattr("spotbag_papers.pages.PAGES", {"fake": fake_page(seeds)})
+    monkeypatch.setattr("spotbag_papers.page.PAGES", {"fake": fake_page(seeds)})
     assert generated.main(["--check"]) == 0
     assert seeds == []
     assert generated.main(["--check", "--papers"]) == 1
