@@ -129,6 +129,7 @@ def _ask(
     known = {key: finished[key] for key in keys if key in finished} if finished else {}
     spec = asked.model_dump(exclude_none=True)
     if place.asked() != spec:
+        # Rows that are not asked for any more would be lost to whoever reads the folder by its specification.
         if len(known) < len(finished):
             raise SpotbagError(
                 f"{place.path}: holds rows of another experiment; give another folder, or ask for what is there and "
@@ -200,6 +201,8 @@ class _Runner:
         stop_point()
         for batch in batches:
             for kind, seconds, rows in batch:
+                # The longest of late, fading: a batch that is too long keeps others waiting, one too short costs a
+                # message.
                 self._seconds[kind] = max(seconds, self._seconds.get(kind, 0.0) / 2)
                 yield from rows
             stop_point()
@@ -209,6 +212,7 @@ class _Runner:
         waiting: deque[_Job] = deque()
         seconds = 0.0
         for job in jobs:
+            # The first cells of a kind go alone, and tell how long such cells take.
             takes = self._seconds.get(job[0].kind, math.inf)
             if waiting and (takes + seconds > BATCH_S or len(waiting) == _MOST_OF_BATCH):
                 yield list(waiting)

@@ -116,6 +116,7 @@ def _profile(summaries: Sequence[Summary], references: Mapping[str, Reference], 
         best = references[summary.instance].best
         if summary.objective_mean is not None and best is not None:
             mean = summary.objective_mean
+            # A value of 0 has no multiples: such a plan is as good as the best.
             ratios[summary.method].append(1.0 if mean <= best or best <= 0 else mean / best)
     last = max((ratio for found in ratios.values() for ratio in found), default=1.0)
     curves = []
@@ -124,6 +125,7 @@ def _profile(summaries: Sequence[Summary], references: Mapping[str, Reference], 
         steps = [(ratio, 100 * (place + 1) / instances) for place, ratio in enumerate(found)]
         # A curve begins at the left edge, where a method has no plan as good as the best, at 0.
         steps = [(1.0, 100 * sum(ratio <= 1 for ratio in found) / instances), *steps]
+        # All curves end at the right edge, whoever has the last step: that a method has no more plans is to be seen.
         steps.append((last * 1.02, steps[-1][1]))
         hover = tuple((f"{method}: at most {x:.4f} times the best on {y:.0f} % of the instances",) for x, y in steps)
         points = tuple((math.log10(x), y) for x, y in steps)
@@ -215,6 +217,7 @@ def _grown(
         found: dict[str, list[float]] = {}
         for summary in summaries:
             mean = of(summary) if summary.method == method else None
+            # A gap or a time of 0 has no place on an axis of powers.
             if mean is not None and name in _parameters(summary.instance) and (mean > 0 or not powers):
                 found.setdefault(_parameters(summary.instance)[name], []).append(mean)
         means = [(value, sum(found[value]) / len(found[value])) for value in order if value in found]
