@@ -116,7 +116,7 @@ def _profile(summaries: Sequence[Summary], references: Mapping[str, Reference], 
         best = references[summary.instance].best
         if summary.objective_mean is not None and best is not None:
             mean = summary.objective_mean
-            # A value of 0 has no multiples: such a plan is as good as the best.
+            # Where the best value is 0 there are no multiples of it: each plan counts as the best.
             ratios[summary.method].append(1.0 if mean <= best or best <= 0 else mean / best)
     last = max((ratio for found in ratios.values() for ratio in found), default=1.0)
     curves = []
