@@ -1,4 +1,4 @@
-"""Arguments, reading of instances, and output, as the commands share them."""
+"""Options of bags, methods, scenarios and clouds, as the commands share them; what is read and planned by them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ zone_option = partial(
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFileOptions:
-    """Options of the VM types of a bag; a command has them by a parameter of this type (see `arguments.spread`)."""
+    """Options of the VM types of a bag; a command has them by a parameter of this type (see `spread`)."""
 
     types: str | None = _of_tasks("NAMES", "VM types by commas, also patterns such as 'c6i.*': see 'instance types'.")
     region: str | None = _of_tasks("NAME", "Region of the prices; needed if the catalogue has several.")

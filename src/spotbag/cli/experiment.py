@@ -140,7 +140,7 @@ class ExperimentCompare(Answer, kind="experiment-compare"):
     changes: tuple[RunChange, ...]
 
     def print_text(self) -> None:
-        """Print what changed: methods, the runs that changed most, policies."""
+        """Print the methods, the runs that changed most, and the policies."""
         if self.settings:
             warn([f"the two ask for different things: {', '.join(self.settings)}"])
         if self.only_before or self.only_after:
