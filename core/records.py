@@ -275,7 +275,7 @@ class WholeDocument(Record):
         try:
             document = parse_json(header, "") | {key: records}
             check_format(document, cls.FORMAT, source)
-            record = cls.model_validate(document, context=Faults())
+            record = cls.model_validate(cls._meant(document), context=Faults())
         except (InputError, ValidationError):
             return None
         return record._without_issues(source)
@@ -291,6 +291,11 @@ class WholeDocument(Record):
         """
         check_format(document, cls.FORMAT, source)
         return cls.from_document(document, source)
+
+    @classmethod
+    def _meant(cls, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the fields that a document stands for, where it says some of them in a shorter way."""
+        return document
 
     @public
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -330,6 +335,7 @@ class WholeDocument(Record):
         InputError
             With everything that is wrong in it.
         """
+        document = cls._meant(document)
         lists = {
             name: get_args(field.annotation)[0]
             for name, field in cls.model_fields.items()

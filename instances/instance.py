@@ -290,10 +290,9 @@ class Instance(WholeDocument):
         return super().replace(**changes)
 
     @classmethod
-    @public
-    def from_document(cls, document: Mapping[str, Any], source: str) -> Self:
-        """Make an instance of a parsed JSON document, the types of which may be in several zones; see the base."""
-        return super().from_document(with_pools(document), source)
+    def _meant(cls, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the fields of an instance, in which a type in several zones is a pool in each."""
+        return with_pools(document)
 
     @classmethod
     def issues_of_parts(cls, fields: Mapping[str, Any]) -> Iterator[Issue]:

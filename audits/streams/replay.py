@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -340,9 +341,12 @@ class StreamAudit(Audit):
         assert vm.terminated_s is not None
         rules = Rules() if block_s is None else Rules(minimum_s=1, block_s=block_s)  # one block at least
         price = vm.type.price_usd_per_s.get(vm.market, Fraction(0))
-        session = Session(rules, vm.terminated_s if from_s is None else from_s, price)
-        self.figures.blocks[vm.type.name] += 0 if block_s is None else int(session.billed_s(vm.terminated_s) // block_s)
-        return session.usd(vm.terminated_s)
+        lasts_s = max(vm.terminated_s - (vm.terminated_s if from_s is None else from_s), 0)
+        if block_s is not None:  # blocks are of whole seconds: a part of one is paid as one, in blocks of a second, too
+            lasts_s = math.ceil(lasts_s)
+        session = Session(rules, 0, price)
+        self.figures.blocks[vm.type.name] += 0 if block_s is None else session.billed_s(lasts_s) // block_s
+        return session.usd(lasts_s)
 
     def _check_unfinished(self) -> None:
         super()._check_unfinished()

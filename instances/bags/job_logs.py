@@ -135,11 +135,16 @@ def arrivals_of_log(
 @contextmanager
 def _lines(path: str | os.PathLike[str], source: str) -> Iterator[IO[str]]:
     """Open a log of any length; logs are ASCII, but for comments in the letters of their places."""
-    if isinstance(path, ReadFile) or os.fspath(path) == STANDARD_INPUT:
-        yield io.StringIO(path.text, newline=None) if isinstance(path, ReadFile) else sys.stdin
-        return
-    with readable(source), open(path, encoding="utf-8", errors="replace") as file:
-        yield file
+    with readable(source):
+        if isinstance(path, ReadFile):
+            yield io.StringIO(path.text, newline=None)
+        elif os.fspath(path) == STANDARD_INPUT:
+            if sys.stdin is None:
+                raise ValueError("standard input is closed")
+            yield sys.stdin
+        else:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                yield file
 
 
 def _numbers(*, whole: bool = False, most: float = math.inf) -> CellValues:

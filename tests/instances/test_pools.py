@@ -13,6 +13,7 @@ import yaml
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError, ModelRefusal, SpotbagError
+from spotbag.core.record_lists import SHORT_TEXT
 from spotbag.executors.orders import vm_orders
 from spotbag.executors.shell import task_yaml
 from spotbag.instances.bags.price_days import price_scenario
@@ -48,6 +49,13 @@ def test_a_type_with_zones_is_a_pool_in_each_and_its_limit_on_demand_is_shared()
     (limit,) = bag.group_limits
     assert (limit.weights.tolist(), limit.most) == ([0, 1, 0, 1], 3)
     assert Instance.from_document(json.loads(bag.to_text()), "again") == bag
+
+
+def test_zones_are_read_from_a_long_text_as_well() -> None:
+    tasks = [{"id": f"t{number}", "memory_mb": 100, "runtime_s": {"c5.xlarge": 9}} for number in range(1500)]
+    text = json.dumps(zoned(tasks=tasks))
+    assert len(text) > SHORT_TEXT
+    assert Instance.parse(text) == Instance.from_document(json.loads(text), "zones")
 
 
 def test_what_goes_down_at_once_is_one_pool_or_one_type() -> None:

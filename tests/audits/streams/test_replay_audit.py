@@ -33,7 +33,7 @@ from tests.helpers.audited_traces import (
     put,
     trace_with,
 )
-from tests.helpers.hand_made_stream_traces import fixed_fleet, given_up, sampled
+from tests.helpers.hand_made_stream_traces import fixed_fleet, given_up, sampled, stream_trace
 
 # ------------------------------------------------------------------ what is right
 
@@ -48,6 +48,25 @@ def test_what_is_right_passes_and_can_be_written_and_read(make: Callable[[], Tra
     assert sum(report.vm_cost_usd.values()) == pytest.approx(report.cost_usd)
     write_traces(tmp_path / "t.jsonl", [trace])
     assert read_traces(tmp_path / "t.jsonl") == [trace]
+
+
+def test_a_part_of_a_second_is_paid_as_a_whole_one_in_blocks_of_a_second() -> None:
+    tasks = [{"id": "t", "memory_mb": 100, "runtime_s": {"small": 10.3}}]
+    events = [
+        (0, "submit", {"job": "j"}),
+        (0, "launch", {"vm": "v", "type": "small", "market": "on-demand"}),
+        (0, "assign", {"vm": "v", "task": "t"}),
+        (15, "ready", {"vm": "v"}),
+        (15, "start", {"vm": "v", "core": 0, "task": "t", "duration_s": 10.3}),
+        (25.3, "finish", {"vm": "v", "core": 0, "task": "t"}),
+        (25.3, "terminate", {"vm": "v"}),
+    ]
+    end = {"on_demand_started": 1, "cost_usd": 0.0026, "blocks": {"small": 26}}
+    billing = {"block_s": 1, "from_request": True}
+    trace = stream_trace(tasks, [hand_made_stream_traces.job("j", 0, 100, 1)], events, end, **billing)
+    report = audit(trace)
+    assert report.findings == ()
+    assert report.cost_usd == pytest.approx(0.0026)
 
 
 def test_plans_and_streams_are_audited_side_by_side() -> None:

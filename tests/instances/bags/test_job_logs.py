@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -221,3 +223,21 @@ def test_a_log_is_read_without_being_kept() -> None:
     tracemalloc.stop()
     assert len(log.tasks()) == 100
     assert most < 100_000
+
+
+class _Broken(io.StringIO):
+    """Standard input that cannot be read."""
+
+    def __next__(self) -> str:
+        raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize(
+    ("stdin", "said"), [(_Broken(), "cannot be read: input/output error"), (None, "standard input is closed")]
+)
+def test_standard_input_that_cannot_be_read_is_refused(
+    monkeypatch: pytest.MonkeyPatch, stdin: io.StringIO | None, said: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with pytest.raises(InputError, match=f"standard input: .*{said}"):
+        instance_of_log("-", "swf", ASKED, JobFilter())
