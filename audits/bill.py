@@ -57,7 +57,10 @@ class Session(NamedTuple):
         return self.begins and self.from_s <= until_s
 
     def billed_s(self, until_s: Seconds) -> Seconds:
-        """Seconds on the bill if it lasts until a moment, in whole blocks; none if that is before it."""
+        """Seconds on the bill if it lasts until a moment; none if that is before it.
+
+        They are in whole blocks where these are longer than a second; else parts of a second count as such.
+        """
         seconds = max(until_s - self.from_s, 0)
         if self.begun_by(until_s):
             seconds = max(self.rules.boot_s + seconds, self.rules.minimum_s)

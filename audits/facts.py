@@ -207,7 +207,7 @@ class InstanceFacts:
     def limits_of(
         self, type_name: str, market: str, living: Mapping[tuple[str, str], int]
     ) -> Iterator[tuple[int, int, str, str]]:
-        """Yield the limits of a VM: the amount of so many VMs, the most, the name of the limit, and its unit."""
+        """Yield what counts against each limit that a VM is under, the limit, its name, and its unit."""
         most = self.types[type_name].limits.get(market)
         if most is not None:
             yield living[type_name, market], most, f"{type_name} {market} VMs", "VMs"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from ..core.quantities import plain
 from .findings import Finding
 
 _RELATIVE_TOLERANCE = 1e-9
@@ -88,7 +89,8 @@ def figure_findings(
     if makespan is None or end["makespan_s"] is None:
         if makespan != end["makespan_s"]:
             left = figures.n_tasks - figures.finished
-            message = f"the end says makespan_s {end['makespan_s']}; it is {makespan}, {left} tasks are unfinished"
+            said, found = (None if value is None else plain(value) for value in (end["makespan_s"], makespan))
+            message = f"the end says makespan_s {said}; it is {found}, {left} tasks are unfinished"
             yield Finding.of("figures", "", message, max(left, 1), "tasks")
     else:
         yield from figure_off("makespan_s", end["makespan_s"], makespan, "s")

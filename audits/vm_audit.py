@@ -253,7 +253,7 @@ class Audit(Findings, ABC):
     # ------------------------------------------------------------------- tasks
 
     def _follow(self, event: Event, vm: VmBook) -> None:
-        """Have the method for its kind follow an event of a VM, and of a task if it is of one that can be."""
+        """Follow an event by the method for its kind, unless its task is unknown or done, which is a finding."""
         kind = event["event"]
         self.figures.events[kind] += 1
         follow = getattr(self, f"_{kind.replace('-', '_')}")

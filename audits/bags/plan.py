@@ -503,13 +503,20 @@ class _Checker:
         due_s = end_s if task is None or task.deadline_s is None else task.deadline_s
         runs = name in self.running
         excused = self.instance.late is not None and end_s > min(due_s, deadline_s)
-        # D_spot is there for the deadline: what is late is excused from both.
-        of_spot = runs or excused or vm.market != "spot"
+        # D_spot binds no on-demand VM and nothing that runs already; it is there for the deadline, and what is late is
+        # excused from both.
+        beyond_d_spot = runs or excused or vm.market != "spot"
         starts, ends = f"task {name!r} starts at {start_s} s", f"ends at {end_s} s"
         for rule, by_s, exempt, said, than in (
             ("ready", ready_s - start_s, runs, starts, f"before {vm.id} is ready"),
             ("deadline", end_s - deadline_s, excused, f"task {name!r} {ends}", f"after the deadline ({deadline_s} s)"),
-            ("d-spot", end_s - d_spot_s, of_spot, f"task {name!r} on {vm.id} {ends}", f"after D_spot ({d_spot_s} s)"),
+            (
+                "d-spot",
+                end_s - d_spot_s,
+                beyond_d_spot,
+                f"task {name!r} on {vm.id} {ends}",
+                f"after D_spot ({d_spot_s} s)",
+            ),
             ("release", release_s - start_s, runs, starts, f"before its ready_s ({release_s} s)"),
             ("due", end_s - due_s, excused, f"task {name!r} {ends}", f"after its deadline_s ({due_s} s)"),
         ):

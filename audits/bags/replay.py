@@ -775,5 +775,5 @@ class PlanAudit(SecondsAudit):
 
 
 def _whole_checkpoints(run: RunBook, worked: Fraction, period: Fraction) -> int:
-    """Number of checkpoints that are written after some work and checkpoints, each of which takes a period."""
+    """Number of checkpoints that are complete once a run has worked for so long, one after each period."""
     return min(run.work.count, int((worked + NOISE) / period)) if run.work.count else 0

@@ -141,6 +141,8 @@ def _lines(path: str | os.PathLike[str], source: str) -> Iterator[IO[str]]:
         elif os.fspath(path) == STANDARD_INPUT:
             if sys.stdin is None:
                 raise ValueError("standard input is closed")
+            if isinstance(sys.stdin, io.TextIOWrapper):  # whatever the terminal's language makes of other letters
+                sys.stdin.reconfigure(errors="replace")
             yield sys.stdin
         else:
             with open(path, encoding="utf-8", errors="replace") as file:
