@@ -70,7 +70,7 @@ class BestPlan:
 
 
 class ClassProgramme:
-    """The programme of an instance.
+    """The programme of an instance, for its front.
 
     Parameters
     ----------
@@ -118,10 +118,6 @@ class ClassProgramme:
 
     def _place_of(self, fleet: Fleet) -> int:
         return int(np.searchsorted(self.tables.ends_s, self.fleets.makespan_s(fleet)))
-
-    def best(self, window: MakespanWindow, at_most: float = math.inf, target_gap: float = 0.0) -> BestPlan:
-        """Minimise the objective over the makespans of a window; see `best_plan`."""
-        return _Sweep(self.fleets, window, at_most, target_gap).run()
 
 
 class _Sweep:
@@ -299,7 +295,7 @@ def best_plan(
         See `ClassTables`.
     """
     try:
-        programme = ClassProgramme(ClassTables(instance, window.latest_s, burstable))
+        tables = ClassTables(instance, window.latest_s, burstable)
     except LimitReached:
         return BestPlan(None, -math.inf, stopped=True)
-    return programme.best(window, at_most, target_gap)
+    return _Sweep(FleetSearch(tables), window, at_most, target_gap).run()

@@ -355,7 +355,7 @@ def spot_with(attempts: Attempts, given: Instance, level: SurvivalLevel, bound: 
 
 
 def _checkpoints(given: Instance) -> Iterator[Checkpoints]:
-    """Checkpoints that are more frequent than those of the instance, the rarest first; others where it takes none."""
+    """More frequent checkpoints than those of the instance, the rarest first; others where it takes none."""
     own = given.checkpoint
     run_s = float(np.where(given.runtime_s < NEVER, given.runtime_s, 0).max(initial=0))
     least = _CHECKPOINT_S / max(run_s, 1.0) if own is None else own.overhead_fraction
