@@ -234,6 +234,10 @@ def demand_exact_sums(seed: int) -> None:
     assert audit(read_again(trace), given=jobs).findings == ()
 
 
+def test_blocks_of_a_second_are_paid_as_wholes() -> None:
+    demand_exact_sums(63991963)
+
+
 @given(st.integers(0, 10**9))
 @settings(max_examples=10, deadline=None)
 def test_busy_time_is_the_sum_of_the_run_times(seed: int) -> None:
