@@ -266,43 +266,38 @@ def _can_be_done_again(rescue: Rescue, taken: IntArray, k: int, group: int) -> b
 
 @shared_part
 def _rent_another(room: Room, of_offer: IntArray, of_group: IntArray, k: int) -> bool:
-    """Rent another VM to be used in a way, as far as the limits of its offer and of its groups go."""
-    offer = room.offer[k]
-    if of_offer[offer] == room.vms[offer]:
-        return False
+    """Rent another VM of an offer that has one, to be used in a way, as far as the limits of its groups go."""
     for one in range(len(of_group)):
         if room.weights[one, k] and of_group[one] + room.weights[one, k] > room.most[one]:
             return False
-    of_offer[offer] += 1
+    of_offer[room.offer[k]] += 1
     for one in range(len(of_group)):
         of_group[one] += room.weights[one, k]
     for lane in range(room.opened[k] * room.lanes[k], (room.opened[k] + 1) * room.lanes[k]):
-        _set_load(room, k, lane, 0)
+        _set_load(room.tree, room.tree_first[k], room.tree_size[k] + lane, 0)
     room.opened[k] += 1
     return True
 
 
 @shared_part
-def _first_lane(room: Room, k: int, most: int) -> int:
+def _first_lane(tree: IntArray, first: int, size: int, most: int) -> int:
     """Return the first lane of a way with a load of so much at most; -1 if there is none."""
-    first, size = room.tree_first[k], room.tree_size[k]
-    if room.tree[first + 1] > most:  # each inner node of the tree has the least load below it
+    if tree[first + 1] > most:  # each inner node of the tree has the least load below it
         return -1
     node = 1
     while node < size:
-        node = 2 * node if room.tree[first + 2 * node] <= most else 2 * node + 1
+        node = 2 * node if tree[first + 2 * node] <= most else 2 * node + 1
     lane: int = node - size
     return lane
 
 
 @shared_part
-def _set_load(room: Room, k: int, lane: int, load: int) -> None:
-    """Set the load of a lane, and the least load of all nodes above it."""
-    first, node = room.tree_first[k], room.tree_size[k] + lane
-    room.tree[first + node] = load
+def _set_load(tree: IntArray, first: int, node: int, load: int) -> None:
+    """Set the load of the lane of a node, and the least load of all nodes above it."""
+    tree[first + node] = load
     node //= 2
     while node > 0:
-        room.tree[first + node] = min(room.tree[first + 2 * node], room.tree[first + 2 * node + 1])
+        tree[first + node] = min(tree[first + 2 * node], tree[first + 2 * node + 1])
         node //= 2
 
 
@@ -343,15 +338,16 @@ def place_early(
         for rank in range(len(room.lanes)):
             k = by_price[group, rank]
             most = latest[group, k] - seconds[group, k]
-            if most < 0 or not _can_be_done_again(rescue, taken, k, group):
+            if most < 0 or (len(taken) and not _can_be_done_again(rescue, taken, k, group)):
                 continue
-            chosen = _first_lane(room, k, most)
+            first, size = room.tree_first[k], room.tree_size[k]
+            chosen = _first_lane(room.tree, first, size, most)
             if chosen < 0:  # no lane is early enough
-                chosen = room.opened[k] * room.lanes[k]
-                if not _rent_another(room, of_offer, of_group, k):
+                chosen, offer = room.opened[k] * room.lanes[k], room.offer[k]
+                if of_offer[offer] == room.vms[offer] or not _rent_another(room, of_offer, of_group, k):
                     continue
-            load = room.tree[room.tree_first[k] + room.tree_size[k] + chosen]
-            _set_load(room, k, chosen, load + seconds[group, k])
+            load = room.tree[first + size + chosen]
+            _set_load(room.tree, first, size + chosen, load + seconds[group, k])
             way[task], lane[task] = k, chosen
             for one in range(len(taken)):
                 if rescue.members[one, k] and rescue.whole_s[k, group] >= rescue.from_s[one]:
