@@ -473,7 +473,6 @@ class CorePatternProgramme(PatternMaster):
             price * number for price, number in zip(prices.tolist(), self.size.tolist(), strict=True)
         )
         total -= sum(price * int(most) for price, (_, most) in zip(of_groups.tolist(), self.group_limits, strict=True))
-        # So far from any use, sums might leave 64 bits further down.
         if abs(total) > NEVER:
             return 0, False
         n_values = last_s - self.first + 1
