@@ -724,7 +724,6 @@ class Rows:
     n_ended: int = 0
     n_chosen: int = 0
     n_spans: int = 0
-    first_alone: int = 0
     n_places: int = 0
     n_groups_now: int = 0
     stamp: int = 0

@@ -287,12 +287,20 @@ def list_places(r: Rows) -> None:
     Of an offer whose memory never binds, the VM of which a core is free first is best for every task: they are a heap,
     whose keys are brought up to date when they are looked at, as VMs only fill up. Others stand behind the heaps.
     """
+    for offer in range(r.n_offers):
+        r.offers[offer].n_places = 0
+    for price in range(r.n_prices):
+        v = r.prices[price].first
+        while v != NONE:
+            if could_take(r, r.vms[v]) and r.vms[v].most_kb == NONE:
+                r.offers[r.vms[v].offer_index].n_places += 1
+            v = r.vms[v].after
     first = 0
-    for index in range(r.n_offers):
-        offer = r.offers[index]
-        offer.first_place, offer.n_places = first, 0
-        first += offer.rented  # room for all of them, though some may take nothing
-    r.first_alone = r.n_places = first
+    for offer in range(r.n_offers):
+        r.offers[offer].first_place = first
+        first += r.offers[offer].n_places
+        r.offers[offer].n_places = 0
+    r.n_places = first
     for price in range(r.n_prices):
         v = r.prices[price].first
         while v != NONE:
@@ -395,7 +403,9 @@ def best_place(r: Rows, group: int, saved: float) -> tuple[int, int]:
             end_s = max(r.vms[v].place_s, ready_s) + duration_of(r, group, index, offer.sustained, saved)
             if best == NONE or (end_s, offer.spot, v) < (best_s, best_spot, best):
                 best_s, best_spot, best = end_s, offer.spot, v
-    for k in range(r.first_alone, r.n_places):
+    # Behind all heaps are those that are looked at one by one.
+    first = r.offers[r.n_offers - 1].first_place + r.offers[r.n_offers - 1].n_places
+    for k in range(first, r.n_places):
         vm = r.vms[r.places[k]]
         if vm.bursts and vm.n_left:
             continue
