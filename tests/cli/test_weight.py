@@ -45,7 +45,7 @@ def test_the_greedy_loads_no_other_method_system_or_solver() -> None:
     own = parts_of_spotbag(modules)
     assert in_stage(own, "heuristics") == {f"heuristics.bags.{name}" for name in ("d_spot", "greedy")}
     assert in_stage(own, "solvers") == {
-        f"solvers.bags.{name}" for name in ("attempts", "budget", "goals", "methods", "result", "solve")
+        f"solvers.bags.{name}" for name in ("budget", "goals", "methods", "result", "solve")
     }
     assert not other_systems(own, "bags")
     assert not {name for name in own if name.split(".")[0] in ("charts", "replay", "traces", "benchmarks")}

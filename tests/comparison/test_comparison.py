@@ -104,4 +104,4 @@ def test_a_changed_rule_of_a_replay_is_found(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_checkout_is_imported_by_links(tmp_path: Path) -> None:
     package = package_of(ROOT, tmp_path / "view") / "spotbag"
     assert (package / "cli" / "app.py").samefile(ROOT / "src" / "spotbag" / "cli" / "app.py")
-    assert (package / "replay" / "runs.py").samefile(ROOT / "replay" / "runs.py")
+    assert (package / "replay" / "engines.py").samefile(ROOT / "replay" / "engines.py")
