@@ -12,7 +12,7 @@ from ...core.quantities import BoolArray, IntArray
 
 
 class Knapsack(NamedTuple):
-    """What tasks are worth at most on a core, and which tasks these are.
+    """Greatest value of the tasks of a core until each moment, and the tasks that have it.
 
     Attributes
     ----------
