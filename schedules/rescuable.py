@@ -15,8 +15,7 @@ import numpy as np
 
 from ..core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray, read_only
 from ..core.record_lists import grouped_by
-from ..instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer, due_s
-from ..instances.group_limits import limits_of, most_within
+from ..instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer, due_s, limits_of, most_within
 from ..instances.instance import Instance, RescueTime
 from .schedule import Schedule
 

@@ -41,8 +41,7 @@ from ...core.capacities import lower_of, slots_of
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import NEARLY, TABLE_BYTES, BoolArray, FloatArray, IntArray
-from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
-from ...instances.group_limits import binding_limits
+from ...instances.entries import FULL_SPEED, NEVER, RentalOffer, binding_limits
 from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound
 from ...models.bags.task_classes import (

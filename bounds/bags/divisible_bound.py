@@ -51,8 +51,7 @@ from ...core.bill import begun_s
 from ...core.capacities import lower_of, slots_of
 from ...core.limits import ITERATIONS, Work, count_work, current_limit, out_of_time
 from ...core.quantities import OPTIMALITY_TOLERANCE, BoolArray, FloatArray, IntArray, at_most, rounded_down
-from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
-from ...instances.group_limits import binding_limits
+from ...instances.entries import FULL_SPEED, NEVER, RentalOffer, binding_limits
 from ...instances.instance import Instance, RescueTime
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import (

@@ -14,8 +14,19 @@ from ...core.errors import InputError
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import MAX_SECONDS, NEARLY, FloatArray, IntArray, at_most
 from ...core.wording import counted, listed
-from ...instances.entries import FULL_SPEED, MARKETS, NEVER, Limits, Objective, RentalOffer, VmType
-from ...instances.group_limits import binding_limits, most_within, most_worth, one_limit_each
+from ...instances.entries import (
+    FULL_SPEED,
+    MARKETS,
+    NEVER,
+    Limits,
+    Objective,
+    RentalOffer,
+    VmType,
+    binding_limits,
+    most_within,
+    most_worth,
+    one_limit_each,
+)
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...models.bags.task_classes import usable_offers

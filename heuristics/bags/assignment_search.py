@@ -24,8 +24,7 @@ from ...core.capacities import fits, largest_share, lower_of, upper_of
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, clock_s, current_limit, seconds_left, share_of_time, within
 from ...core.quantities import BoolArray, IntArray
-from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
-from ...instances.group_limits import VmsLeft, keeps_group_limits
+from ...instances.entries import FULL_SPEED, NEVER, RentalOffer, VmsLeft, keeps_group_limits
 from ...instances.instance import Instance
 from ...models.bags.task_classes import MOST_CLASSES, task_classes, usable_offers
 from ...schedules.queues import Queue

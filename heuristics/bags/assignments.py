@@ -9,8 +9,7 @@ import numpy as np
 
 from ...core.capacities import lower_of, upper_of
 from ...core.quantities import SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
-from ...instances.entries import SECONDS_PER_CREDIT
-from ...instances.group_limits import VmsLeft
+from ...instances.entries import SECONDS_PER_CREDIT, VmsLeft
 from ...instances.instance import Instance
 from ...schedules.queues import Queue, queues_of_schedule
 from ...schedules.schedule import Schedule, plan_of_places

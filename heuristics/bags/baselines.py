@@ -9,8 +9,7 @@ import numpy as np
 from ...core.capacities import fits, largest_share
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import FloatArray, IntArray
-from ...instances.entries import NEVER, RentalOffer
-from ...instances.group_limits import VmsLeft
+from ...instances.entries import NEVER, RentalOffer, VmsLeft
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
 from ...schedules.method import Outcome, Run

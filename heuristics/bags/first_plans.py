@@ -25,8 +25,7 @@ from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.capacities import lower_of, slots_of
 from ...core.limits import LimitReached, checkpoint, out_of_time
 from ...core.quantities import MAX_SECONDS, OPTIMALITY_TOLERANCE, FloatArray, IntArray
-from ...instances.entries import NEVER, RentalOffer
-from ...instances.group_limits import VmsLeft
+from ...instances.entries import NEVER, RentalOffer, VmsLeft
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.method import Outcome

@@ -18,8 +18,7 @@ import numpy as np
 from ...core.limits import checkpoint, stop_point
 from ...core.quantities import KB_PER_MB
 from ...core.wording import counted
-from ...instances.entries import FULL_SPEED, MARKETS, NEVER, RentalOffer, type_memory_kb
-from ...instances.group_limits import VmsLeft
+from ...instances.entries import FULL_SPEED, MARKETS, NEVER, RentalOffer, VmsLeft, type_memory_kb
 from ...instances.instance import Instance
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule

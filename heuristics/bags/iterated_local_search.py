@@ -15,8 +15,7 @@ import numpy as np
 from ...core.errors import ModelRefusal
 from ...core.limits import LimitReached, checkpoint, clock_s, seconds_left, within
 from ...core.quantities import IntArray
-from ...instances.entries import FULL_SPEED, Market, RentalOffer
-from ...instances.group_limits import VmsLeft
+from ...instances.entries import FULL_SPEED, Market, RentalOffer, VmsLeft
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run, TracePoint
 from ...schedules.queues import Queue, ends_in_time, queue_times, schedule_of_queues

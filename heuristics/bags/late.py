@@ -14,8 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.limits import LimitReached, checkpoint
-from ...instances.entries import NEVER, RentalOffer
-from ...instances.group_limits import VmsLeft
+from ...instances.entries import NEVER, RentalOffer, VmsLeft
 from ...instances.instance import Instance
 from ...schedules.lateness import lost_tasks, relaxed, value_of
 from ...schedules.queues import timeline_of

@@ -11,8 +11,7 @@ import numpy as np
 from ...core.bill import begun_s
 from ...core.limits import checkpoint, stop_point
 from ...core.quantities import IntArray
-from ...instances.entries import FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, RentalOffer
-from ...instances.group_limits import VmsLeft
+from ...instances.entries import FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, RentalOffer, VmsLeft
 from ...instances.instance import Instance
 from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule, plan_of_places

@@ -11,8 +11,7 @@ import numpy as np
 
 from ...core.limits import LimitReached, checkpoint, stop_point
 from ...core.quantities import FloatArray, IntArray
-from ...instances.entries import NEVER
-from ...instances.group_limits import VmsLeft, keeps_group_limits
+from ...instances.entries import NEVER, VmsLeft, keeps_group_limits
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
 from ...schedules.schedule import Schedule, plan_of_places

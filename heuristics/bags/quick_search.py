@@ -18,8 +18,7 @@ from ...bounds.bags.divisible_bound import DivisibleBound
 from ...core.bill import begun_s
 from ...core.limits import ITERATIONS, clock_s, count_work, stopped
 from ...core.quantities import IntArray
-from ...instances.entries import FULL_SPEED, NEVER
-from ...instances.group_limits import VmsLeft
+from ...instances.entries import FULL_SPEED, NEVER, VmsLeft
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, offers_of_vms, usable_offers
 from ...schedules.queues import Queue, ends_in_time, schedule_of_queues

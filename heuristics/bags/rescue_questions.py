@@ -24,8 +24,7 @@ from ...core.processes import run_compiled
 from ...core.quantities import NOISE, BoolArray, IntArray
 from ...core.rows import TableField, dtype_of, enter, rows_of, tables_of
 from ...core.wording import listed
-from ...instances.entries import NEVER, RentalOffer
-from ...instances.group_limits import limits_of, most_worth, one_limit_each
+from ...instances.entries import NEVER, RentalOffer, limits_of, most_worth, one_limit_each
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .core_loads import LARGE_TASKS

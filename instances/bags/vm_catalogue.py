@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib import resources
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
@@ -22,7 +23,6 @@ from ...core.records import FROZEN, Record, Text, WholeDocument
 from ...core.text_files import source_name
 from ...core.wording import close_names
 from ..entries import MARKETS, Architecture, Burstable, Market, Offer, Quota, VmType
-from ..library import library_data
 
 CATALOGUE_FORMAT: Literal["spotbag.catalogue/1"] = "spotbag.catalogue/1"
 LIMIT_PER_TYPE_AND_MARKET = 10
@@ -152,7 +152,7 @@ def read_catalogue(path: str | os.PathLike[str] | None = None) -> Catalogue:
 @cache
 def shipped_catalogue() -> Catalogue:
     """Return the catalogue that is shipped with the package."""
-    text = library_data().joinpath("catalogue.json").read_text(encoding="utf-8")
+    text = resources.files("spotbag.instances.data").joinpath("catalogue.json").read_text(encoding="utf-8")
     return Catalogue.parse(text, "catalogue")
 
 

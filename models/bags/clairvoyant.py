@@ -17,8 +17,7 @@ from ...core.errors import InputError, Issue
 from ...core.quantities import NOISE, OPTIMALITY_TOLERANCE, SECONDS_PER_HOUR, BoolArray, FloatArray, IntArray
 from ...instances.bags.timeline import Timeline, TimelineEvent
 from ...instances.clouds import PAPERS, Billing
-from ...instances.entries import NEVER, Market
-from ...instances.group_limits import limits_of, one_limit_each
+from ...instances.entries import NEVER, Market, limits_of, one_limit_each
 from ...instances.instance import Instance
 
 _MOST_CHECKPOINTS = 6

@@ -7,8 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.quantities import BoolArray, FloatArray, IntArray
-from ...instances.entries import BASELINE, FULL_SPEED, NEVER, SECONDS_PER_CREDIT, Burstable, RentalOffer
-from ...instances.group_limits import binding_limits, most_within
+from ...instances.entries import (
+    BASELINE,
+    FULL_SPEED,
+    NEVER,
+    SECONDS_PER_CREDIT,
+    Burstable,
+    RentalOffer,
+    binding_limits,
+    most_within,
+)
 from ...instances.instance import Instance
 from .task_classes import LET_PASS_CREDITS, MOST_CLASSES
 

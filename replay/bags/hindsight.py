@@ -16,8 +16,7 @@ from ...core.bill import unpaid_usd
 from ...heuristics.bags.known_day import known_day_plan
 from ...instances.bags.timeline import Timeline
 from ...instances.clouds import Cloud
-from ...instances.entries import FULL_SPEED, MARKETS, NEVER
-from ...instances.group_limits import VmsLeft
+from ...instances.entries import FULL_SPEED, MARKETS, NEVER, VmsLeft
 from ...instances.instance import Instance
 from ...schedules.schedule import Schedule
 from .engine import Replay

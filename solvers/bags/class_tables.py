@@ -16,8 +16,7 @@ from ...core.errors import ModelRefusal
 from ...core.limits import ITERATIONS, checkpoint, count_work
 from ...core.quantities import TABLE_BYTES, FloatArray, IntArray
 from ...core.wording import counted
-from ...instances.entries import FULL_SPEED, NEVER, RentalOffer
-from ...instances.group_limits import binding_limits
+from ...instances.entries import FULL_SPEED, NEVER, RentalOffer, binding_limits
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import BurstableMode, OfferPatterns, enumerate_patterns, require_free_memory
 from ...models.bags.cpu_credits import (

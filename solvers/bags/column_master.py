@@ -12,8 +12,7 @@ from ...bounds.bags.divisible_bound import DivisibleBound
 from ...bounds.bags.pattern_master import MOST_NEW, PatternMaster
 from ...core.limits import checkpoint, out_of_time
 from ...core.quantities import FloatArray, IntArray, rounded_down
-from ...instances.entries import RentalOffer
-from ...instances.group_limits import binding_limits, most_worth, one_limit_each
+from ...instances.entries import RentalOffer, binding_limits, most_worth, one_limit_each
 from ...instances.instance import Instance
 from ...models.bags.task_classes import TaskClasses, usable_offers
 from ...models.integer_program import IntegerProgram

@@ -34,8 +34,7 @@ from ...core.errors import ModelRefusal
 from ...core.limits import ITERATIONS, LimitReached, checkpoint
 from ...core.processes import run_compiled
 from ...core.quantities import NEARLY, STEPWISE_ROUNDING, TABLE_BYTES, FloatArray, IntArray
-from ...instances.entries import FULL_SPEED, RentalOffer
-from ...instances.group_limits import binding_limits, keeps_group_limits
+from ...instances.entries import FULL_SPEED, RentalOffer, binding_limits, keeps_group_limits
 from ...instances.instance import Instance
 from ...models.bags.core_patterns import require_free_memory, schedule_of_cores
 from ...models.bags.task_classes import effective_cores, least_work_s, task_classes, usable_offers

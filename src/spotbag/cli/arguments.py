@@ -358,13 +358,13 @@ class InstanceOptions(CsvOptions):
 
     def is_of_tasks(self, file: StrPath) -> bool:
         """Tell a file of tasks from an instance, and from a name of the library."""
-        from ..core.json_documents import format_of
-        from ..instances.library import library_names
-
         if isinstance(file, ReadFile):
             return kind_of(file) != "instance"
         if os.fspath(file).lower().endswith(TASK_FILES) and os.path.exists(file):
             return True
+        from ..core.json_documents import format_of
+        from ..instances.library import library_names
+
         if os.path.isdir(file):  # of benchmarks
             return bool(self.task_file_options) or self.deadline is not None
         if not os.path.isfile(file) or file in library_names():

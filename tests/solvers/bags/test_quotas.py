@@ -19,8 +19,7 @@ from spotbag.heuristics.bags.d_spot import estimate_d_spot, with_d_spot
 from spotbag.heuristics.bags.rescue import certify
 from spotbag.instances.bags.hads_files import hads_files
 from spotbag.instances.bags.scenarios import find_scenario
-from spotbag.instances.entries import Quota
-from spotbag.instances.group_limits import VmsLeft, most_worth, one_limit_each
+from spotbag.instances.entries import Quota, VmsLeft, most_worth, one_limit_each
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.models.bags.makespan_bounds import usable_cores
