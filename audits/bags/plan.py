@@ -39,6 +39,7 @@ from ..facts import exact, quota_rules, rounded_up
 from ..findings import SURVIVAL_RULES, Violation
 from .plan_arrays import (
     Bag,
+    CoresOfRows,
     RowsByVm,
     Vms,
     dump_s,
@@ -256,8 +257,7 @@ class _Checker:
         there = [(self.numbers[name], machine) for name, machine in self.machines.items() if name in self.numbers]
         for at, machine in there:
             self.ready_s[at], self.closed[at] = machine.ready_s, not machine.open
-        # Rows of which cores are counted one by one: of tasks that need several, or of which the plan names them.
-        self.counted: BoolArray = (self.bag.cores[self.entry] > 1) | np.array([*map(bool, plan.cores)], dtype=bool)
+        self.cores = CoresOfRows(plan)
         # Rows of tasks that run already, and those of them that are where they run.
         self.runs = np.zeros(len(plan.task_ids), dtype=bool)
         self.stays = np.zeros(len(plan.task_ids), dtype=bool)
@@ -351,7 +351,7 @@ class _Checker:
         # Rules of a task on a VM apply only where both are known: the last entry of each array stands for unknown ones,
         # and means nothing.
         judged = (self.entry >= 0) & vms.of_known_type[vm]
-        wrong = (plan.task_core >= vms.vcpus[vm]) | self.counted
+        wrong = (plan.task_core >= vms.vcpus[vm]) | self.cores.wrong(bag.cores[self.entry], vms.vcpus[vm])
         wrong |= (mode > 0) & ~vms.burstable[vm]
         seconds, clear = bag.durations_s(self.entry, plan, vms, self.instance.checkpoint)
         wrong |= ~clear | (end - start != seconds)
@@ -371,8 +371,10 @@ class _Checker:
     def _doubtful_vms(self, by_vm: RowsByVm) -> BoolArray:
         """Mask of the VMs with signs of a broken rule of cores, memory or credits, a superset of the real ones."""
         vms, need_kb = self.vms, self.bag.need_kb[self.entry[by_vm.rows]]
-        doubtful = by_vm.overlapping()
-        doubtful[self.plan.task_vm[by_vm.rows[self.counted[by_vm.rows]]]] = True
+        doubtful = by_vm.overlapping(self.cores)
+        cores = self.bag.cores[self.entry[by_vm.rows]]
+        if (cores > 1).any():
+            doubtful |= by_vm.overfull(np.ones(len(doubtful), dtype=bool), cores, vms.vcpus)
         # If the largest tasks of all cores fit at once, memory cannot be short: few VMs need a look at each moment.
         binding = by_vm.most_at_once(need_kb) > vms.size_kb * (1 - 1e-9)
         if binding.any():

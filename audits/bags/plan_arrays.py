@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import chain
 from operator import is_
 
 import numpy as np
@@ -263,6 +264,55 @@ class Vms:
         self.doubled = len(set(plan.vm_names)) < len(plan.vm_names)
 
 
+class CoresOfRows:
+    """The cores of each row of a plan: those that it names, or its first one.
+
+    Attributes
+    ----------
+    named : array of bool, shape (n_rows,)
+        Whether the row names its cores.
+    """
+
+    def __init__(self, plan: ScheduleColumns) -> None:
+        count = np.fromiter(map(len, plan.cores), dtype=np.int64, count=len(plan.cores))
+        self.named, self._count = count > 0, count
+        # Pairs of a row and one of its cores.
+        self._row = np.repeat(np.arange(len(count)), np.maximum(count, 1))
+        self._core = plan.task_core[self._row]
+        self._names_first = np.ones(len(count), dtype=bool)
+        if self.named.any():
+            named = np.fromiter(chain.from_iterable(plan.cores), dtype=np.int64, count=int(count.sum()))
+            self._core[self.named[self._row]] = named
+            rows = np.flatnonzero(self.named)
+            self._names_first[rows] = named[(np.cumsum(count) - count)[rows]] == plan.task_core[rows]
+
+    def wrong(self, need: IntArray, vcpus: IntArray) -> BoolArray:
+        """Mask of the rows whose cores are not as many as the task needs, each once, the first first, of those there.
+
+        Parameters
+        ----------
+        need, vcpus : array of int, shape (n_rows,)
+            Cores that the task needs, and that the VM has.
+        """
+        found: BoolArray = (need > vcpus) | (self.named & (self._count != need)) | ~self._names_first
+        found[self._row[self._core >= vcpus[self._row]]] = True
+        if self.named.any():
+            order = np.lexsort((self._core, self._row))
+            row, core = self._row[order], self._core[order]
+            found[row[1:][(row[1:] == row[:-1]) & (core[1:] == core[:-1])]] = True
+        return found
+
+    def in_order(self, plan: ScheduleColumns, rows: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """VM, start, end and core of each pair of some rows and their cores, sorted by VM, core and start."""
+        asked = np.zeros(len(self._count), dtype=bool)
+        asked[rows] = True
+        mine = np.flatnonzero(asked[self._row])
+        row, core = self._row[mine], self._core[mine]
+        start_s, end_s, vm = plan.task_start_s[row], plan.task_end_s[row], plan.task_vm[row]
+        order = np.lexsort((end_s, start_s, core, vm))
+        return vm[order], start_s[order], end_s[order], core[order]
+
+
 class RowsByVm:
     """Rows of a plan whose tasks and VMs are known, sorted by VM, core and start.
 
@@ -275,6 +325,7 @@ class RowsByVm:
     """
 
     def __init__(self, plan: ScheduleColumns, rows: IntArray) -> None:
+        self._plan = plan
         # Sorted once: then neighbours are the tasks that follow each other on a core.
         order = np.lexsort((plan.task_start_s[rows], plan.task_core[rows], plan.task_vm[rows]))
         self.rows = rows[order]
@@ -292,11 +343,14 @@ class RowsByVm:
         """Rows of a VM in the order of the plan."""
         return np.sort(self.rows[self.last[vm] - self.count[vm] : self.last[vm]])
 
-    def overlapping(self) -> BoolArray:
+    def overlapping(self, cores: CoresOfRows) -> BoolArray:
         """VMs with tasks that overlap on a core: then two overlap of which one starts next after the other."""
-        overlap = self.same_core & (self.task_end_s[:-1] > self.start_s[1:])
+        vm, start_s, end_s, same_core = self.vm, self.start_s, self.task_end_s, self.same_core
+        if cores.named.any():
+            vm, start_s, end_s, core = cores.in_order(self._plan, self.rows)
+            same_core = (vm[1:] == vm[:-1]) & (core[1:] == core[:-1])
         found = np.zeros(len(self.count), dtype=bool)
-        found[self.vm[1:][overlap]] = True
+        found[vm[1:][same_core & (end_s[:-1] > start_s[1:])]] = True
         return found
 
     def most_at_once(self, need_kb: IntArray) -> FloatArray:
@@ -305,8 +359,8 @@ class RowsByVm:
         largest = np.maximum.reduceat(need_kb, first)
         return np.bincount(self.vm[first], weights=largest, minlength=len(self.count)).astype(float)
 
-    def overfull(self, among: BoolArray, need_kb: IntArray, size_kb: IntArray) -> BoolArray:
-        """Mask of the VMs among some whose tasks may need more memory than the VM has, at some moment.
+    def overfull(self, among: BoolArray, need: IntArray, size: IntArray) -> BoolArray:
+        """Mask of the VMs among some whose tasks may need more memory, or cores, than the VM has, at some moment.
 
         Where a sum may be beyond 64 bits, none is ruled out: the checker then looks at each in exact arithmetic.
 
@@ -314,21 +368,21 @@ class RowsByVm:
         ----------
         among : array of bool, shape (n_vms,)
             The VMs that are asked about.
-        need_kb : array of int, shape (n_rows,)
-            Memory that the task of each row needs.
-        size_kb : array of int, shape (n_vms,)
-            Memory of each VM.
+        need : array of int, shape (n_rows,)
+            Memory or cores that the task of each row needs.
+        size : array of int, shape (n_vms,)
+            Memory or cores of each VM.
         """
         mine = np.flatnonzero(among[self.vm])
-        if float(need_kb[mine].sum(dtype=float)) > 2**62:
+        if float(need[mine].sum(dtype=float)) > 2**62:
             return among
         vm = np.tile(self.vm[mine], 2)
-        change = np.concatenate([need_kb[mine], -need_kb[mine]])
+        change = np.concatenate([need[mine], -need[mine]])
         moment = np.concatenate([self.start_s[mine], self.task_end_s[mine]])
         order = np.lexsort((change, moment, vm))  # at equal times, what ends frees its memory first
-        used_kb = np.cumsum(change[order])  # one sum for all VMs: the changes of each add up to 0
+        used = np.cumsum(change[order])  # one sum for all VMs: the changes of each add up to 0
         found = np.zeros(len(self.count), dtype=bool)
-        found[vm[order][used_kb > size_kb[vm[order]]]] = True
+        found[vm[order][used > size[vm[order]]]] = True
         return found
 
 

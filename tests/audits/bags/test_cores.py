@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
+
+import numpy as np
 import pytest
 
-from spotbag.audits.bags.plan import check
+from spotbag.audits.bags.plan import _Checker, check
 from spotbag.instances.entries import MARKETS, SURVIVAL_LEVELS, SurvivalLevel
 from spotbag.instances.instance import Instance
 from spotbag.schedules.documents import PlacedTask, RentedVm, ScheduleDocument
+from spotbag.schedules.schedule_files import format_schedule, parse_schedule_document
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.replan import replan
+from tests.helpers.several_cores import random_cores
 from tests.instances.test_cores import bag
 
 Placed = tuple[str, int, int, tuple[int, ...] | None]
@@ -107,3 +112,29 @@ def test_a_rescue_goes_on_any_two_cores_that_are_free(busy: list[tuple[int, int]
     ]
     report = check(instance, ScheduleDocument(instance="by hand", vms=vms, tasks=tuple(tasks)), survive="blackout")
     assert (report.violations, report.survival and report.survival.verdict) == ((), verdict)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_looking_at_each_task_finds_no_more_than_the_arrays(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(f"changed {seed}")
+    schedule = random_cores(seed % 60)
+    plan = parse_schedule_document(format_schedule(schedule))
+    tasks = list(plan.tasks)
+    for _ in range(rng.randint(0, 2)):
+        at = rng.randrange(len(tasks))
+        task, other = tasks[at], rng.choice(tasks)
+        changes = [
+            {"cores": other.cores},
+            {"cores": other.cores, "core": other.core, "vm": other.vm},
+            {"cores": None},
+            {"cores": (*(task.cores or (task.core,)), rng.randint(0, 5))},
+            {"cores": tuple(reversed(task.cores or (1, task.core)))},
+            {"start_s": task.start_s + 20, "end_s": task.end_s + 20},
+            {"core": rng.randint(0, 5)},
+        ]
+        tasks[at] = task.model_copy(update=rng.choice(changes))
+    plan = plan.model_copy(update={"tasks": tuple(tasks)})
+    report = check(schedule.instance, plan)
+    monkeypatch.setattr(_Checker, "_doubtful_rows", lambda checker: np.ones(len(checker.plan.task_ids), dtype=bool))
+    monkeypatch.setattr(_Checker, "_doubtful_vms", lambda checker, _: np.ones(len(checker.plan.vm_names), dtype=bool))
+    assert report == check(schedule.instance, plan)
