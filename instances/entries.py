@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -42,9 +42,6 @@ from ..core.quantities import (
 )
 from ..core.records import FROZEN, INTEGRAL, FrozenDict, Record, Text
 from .table_formats import COLUMNS, OF_TASKS
-
-if TYPE_CHECKING:
-    from .instance import Instance
 
 MAX_TASKS = 10_000_000
 MAX_DURATIONS = 25_000_000
@@ -843,6 +840,17 @@ def memory_never_binds(
 # ------------------------------------------------------------------------------------------- limits of several offers
 
 
+class _Bag(Protocol):
+    """Offers of an instance, and the limits of several of them."""
+
+    @property
+    def offers(self) -> Sequence[RentalOffer]: ...
+    @property
+    def group_limits(self) -> Sequence[GroupLimit]: ...
+    @property
+    def n_tasks(self) -> int: ...
+
+
 class VmsLeft:
     """A count of the VMs that are left to be rented, of a plan of which some are.
 
@@ -854,7 +862,7 @@ class VmsLeft:
         VMs of each offer that are rented already; none if absent.
     """
 
-    def __init__(self, instance: Instance, rented: IntArray | None = None) -> None:
+    def __init__(self, instance: _Bag, rented: IntArray | None = None) -> None:
         groups = instance.group_limits
         self._of_offer = [offer.limit for offer in instance.offers]
         self._of_group = [group.most for group in groups]
@@ -888,7 +896,7 @@ def limits_of(limits: Limits, offers: Iterable[RentalOffer]) -> list[tuple[Float
     ]
 
 
-def keeps_group_limits(instance: Instance, offers: IntArray, vms: IntArray) -> bool:
+def keeps_group_limits(instance: _Bag, offers: IntArray, vms: IntArray) -> bool:
     """True if numbers of VMs of some offers keep the limits of groups.
 
     Parameters
@@ -903,7 +911,7 @@ def keeps_group_limits(instance: Instance, offers: IntArray, vms: IntArray) -> b
     return all(group.weights[offers] @ vms <= group.most for group in instance.group_limits)
 
 
-def binding_limits(instance: Instance, offers: Iterable[RentalOffer]) -> list[tuple[FloatArray, float]]:
+def binding_limits(instance: _Bag, offers: Iterable[RentalOffer]) -> list[tuple[FloatArray, float]]:
     """Return limits of several of some offers that those of the offers do not imply.
 
     Returns

@@ -1,9 +1,9 @@
 """First plans in a fraction of a second: VMs in lanes, and as few and as cheap VMs as the deadline needs.
 
-A lane is a core with an equal share of the memory of its VM. A VM with fewer lanes than cores has larger shares, so
-that tasks with much memory find room, and nothing else must be looked at: whatever runs side by side in lanes fits.
-What each task costs in a lane says where it goes first. Where memory never binds, all cores are lanes. Any bag that has
-time enough finds a plan in this way.
+A lane is an equal share of a VM: a core, or several, with as much of the memory. Fewer lanes have larger shares, so
+that tasks with much memory or several cores find room, and nothing else must be looked at: whatever runs side by side
+in lanes fits. Tasks that need the widest lanes choose first; where these end, narrower ones take their room. What each
+task costs in a lane says where it goes first. Any bag that has time enough finds a plan in this way.
 
 The least rent is for bags whose memory never binds, where the cost alone counts. The prices of the divisible bound say
 what a second of each offer is worth. Where that is more than it costs, the VMs of an offer are too few, and each is to
@@ -17,7 +17,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.method import Outcome
 from ...schedules.schedule import Schedule
-from ...schedules.timing import objective_weights
+from ...schedules.timing import makespan_s, objective_value, objective_weights, vm_rents
 from .annealing import GOLDEN
 from .core_loads import (
     LITTLE_TO_GAIN,
@@ -46,10 +47,16 @@ from .core_loads import (
     rescue_of,
 )
 
+if TYPE_CHECKING:
+    from .annealing_kernel import Rescue
+    from .start_kernel import Room
+
+Plan = TypeVar("Plan", "Schedule", "_Places")
+
 MOMENTS = 12
 """Moments that are tried, where a plan is to end early."""
-_MOST_WIDTHS = 6
-"""Numbers of lanes of a type, at most."""
+_MOST_LEVELS = 12
+"""Widths of lanes, at most."""
 
 
 def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, proven_s: int) -> Schedule | None:
@@ -69,10 +76,15 @@ def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, p
     instance = by(last_s)
     if instance.machines:
         return None
-    lanes = _lanes(instance, None)
 
-    def in_lanes(moment_s: int) -> Schedule | None:
-        return _plan(instance, lanes, moment_s - instance.boot_overhead_s)
+    def in_lanes(last_s: int, bound: DivisibleBound | None = None) -> Schedule | None:
+        lanes = _lanes(instance, bound)
+
+        def make(moment_s: int) -> _Places | None:
+            return _places(instance, lanes, moment_s - instance.boot_overhead_s)
+
+        found = _earliest(make, most_usd, last_s, proven_s) if lanes.offers else None
+        return None if found is None else found.schedule()
 
     def by_least_rent(moment_s: int) -> Schedule | None:
         question = by(moment_s)
@@ -81,16 +93,18 @@ def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, p
         return None if state is None else state.schedule()
 
     # Lanes are soon filled; the least rent asks for a bound at each moment, and is left to what is earlier still.
-    best = _earliest(in_lanes, most_usd, last_s, proven_s) if lanes.offers else None
-    if not memory_is_free(instance) or (best is not None and out_of_time()):
+    best = in_lanes(last_s)
+    if best is not None and out_of_time():
         return best
-    earlier = _earliest(by_least_rent, most_usd, last_s if best is None else best.makespan_s - 1, proven_s)
-    return earlier or best
+    before_s = last_s if best is None else best.makespan_s - 1
+    if memory_is_free(instance):
+        return _earliest(by_least_rent, most_usd, before_s, proven_s) or best
+    return in_lanes(before_s, divisible_bound(by(before_s))) or best
 
 
-def _earliest(make: Callable[[int], Schedule | None], most_usd: float, last_s: int, proven_s: int) -> Schedule | None:
+def _earliest(make: Callable[[int], Plan | None], most_usd: float, last_s: int, proven_s: int) -> Plan | None:
     """Look for the earliest moment by which a plan costs no more: by how much later than what is proved, by halves."""
-    best: Schedule | None = None
+    best: Plan | None = None
     before_s, after_s = 0.5, last_s - proven_s
     with suppress(LimitReached):
         for _ in range(MOMENTS):
@@ -128,13 +142,28 @@ def first_plan(instance: Instance) -> Outcome:
 
 
 class _Lanes(NamedTuple):
-    """Ways to use the VMs of each offer: the number of lanes, and seconds, latest end and price of a task there.
+    """VMs of each offer divided into lanes, by how many tasks of a kind fit side by side.
 
-    Times count from when VMs of the way can run tasks, which is so many seconds after the boot.
+    Tasks that need more of a VM come first: the wider lanes that they leave are divided for those that need less. Times
+    count from when VMs of the offer can run tasks, which is so many seconds after the boot.
+
+    Attributes
+    ----------
+    offers : list of RentalOffer
+        The offers that tasks can use.
+    n_lanes : array of int, shape (n_levels, n_offers)
+        Lanes of a VM at each level, the widest first; 0 where none of its tasks fit.
+    level : array of int, shape (n_groups,)
+        Level of the tasks of each group.
+    seconds, latest, price : array, shape (n_groups, n_offers)
+        Duration of a task in a lane, `NEVER` where it cannot run, its latest end, and what it costs.
+    setup_s : array of int, shape (n_offers,)
+        Seconds from the boot until VMs can run tasks.
     """
 
     offers: list[RentalOffer]
     n_lanes: IntArray
+    level: IntArray
     seconds: IntArray
     latest: IntArray
     price: FloatArray
@@ -159,17 +188,19 @@ def lanes_plan(instance: Instance, bound: DivisibleBound | None = None) -> Sched
     if not lanes.offers or instance.machines or instance.has_dates:
         return None
     deadline_s = instance.deadline_s - instance.boot_overhead_s
-    best = _plan(instance, lanes, deadline_s)
+    best = _places(instance, lanes, deadline_s)
+    if best is None:
+        return None
     # Of large bags whose memory never binds, the search makes better plans as soon as it has one.
     settled = instance.n_tasks > MANY_TASKS and memory_is_free(instance)
-    if best is None or settled or objective_weights(instance)[1] == 0:
-        return best
-    able = np.where(lanes.seconds <= lanes.latest, lanes.seconds, NEVER)
-    least_s = int(able.min(axis=1)[instance.open_size > 0].max(initial=1))
-    return _best_moment(lambda moment_s: _plan(instance, lanes, moment_s), best, least_s, deadline_s)
+    if not settled and objective_weights(instance)[1] > 0:
+        able = np.where(lanes.seconds <= lanes.latest, lanes.seconds, NEVER)
+        least_s = int(able.min(axis=1)[instance.open_size > 0].max(initial=1))
+        best = _best_moment(lambda moment_s: _places(instance, lanes, moment_s), best, least_s, deadline_s)
+    return best.schedule()
 
 
-def _best_moment(make: Callable[[int], Schedule | None], best: Schedule, least_s: int, last_s: int) -> Schedule:
+def _best_moment(make: Callable[[int], _Places | None], best: _Places, least_s: int, last_s: int) -> _Places:
     """Look for the moment by which the plan is best, between two: by golden sections of their ratio."""
     low, high = math.log(max(least_s, 1)), math.log(last_s)
     known: dict[int, float] = {}
@@ -193,90 +224,181 @@ def _best_moment(make: Callable[[int], Schedule | None], best: Schedule, least_s
 
 
 def _lanes(instance: Instance, bound: DivisibleBound | None) -> _Lanes:
-    """Return ways to use the VMs of each offer, with the numbers of lanes that tasks ask for."""
-    offers, n_lanes, allowed = [], [], []
-    for offer in usable_offers(instance):
-        needed_kb, slots = np.maximum(lower_of(instance.memory_kb), 1), slots_of(instance.memory_kb)
-        most = np.minimum(lower_of(offer.memory_kb) // needed_kb, offer.vcpus // slots)
-        able = instance.sustained_s[:, offer.index] < NEVER
-        # As many lanes as the tasks of some group allow at most: fewer would take no others, and more not these.
-        asked = np.unique(most[able & (most > 0)])
-        if len(asked) > _MOST_WIDTHS:
-            asked = asked[np.linspace(0, len(asked) - 1, _MOST_WIDTHS).astype(int)]
-        for width in asked.tolist():
-            offers.append(offer)
-            n_lanes.append(width)
-            allowed.append(most >= width)
-    if not offers:
-        nothing = np.zeros((0, 0), dtype=np.int64)
-        return _Lanes([], nothing, nothing, nothing, nothing.astype(float), nothing)
+    """Return the lanes of VMs of each offer, with the numbers that tasks ask for."""
+    offers = usable_offers(instance)
     indices = [offer.index for offer in offers]
-    seconds = np.where(np.array(allowed).T, instance.sustained_s[:, indices], NEVER)
+    needed_kb, slots = np.maximum(lower_of(instance.memory_kb), 1), slots_of(instance.memory_kb)
+    sides = [np.minimum(lower_of(offer.memory_kb) // needed_kb, offer.vcpus // slots) for offer in offers]
+    side_by_side = np.array(sides, dtype=np.int64).reshape(len(offers), len(slots)).T
+    seconds = np.where(side_by_side > 0, instance.sustained_s[:, indices], NEVER)
+    n_lanes, level = _levels(np.where(seconds < NEVER, side_by_side, 0))
     of_vm = np.array([[offer.price_usd_per_s for offer in offers]])
     if bound is not None:
         column = np.searchsorted(bound.offers, indices)
         of_vm = bound.second_price(instance)[:, column] * np.array([offer.vcpus for offer in offers])
-    price = of_vm / np.array(n_lanes)
+    price = np.where(seconds < NEVER, seconds, 0) * of_vm / np.maximum(n_lanes[level], 1)
+    if bound is not None and len(bound.again_price):
+        price = price + bound.again_price[:, column]
+    price = np.where(seconds < NEVER, price, np.inf)
     ready_s = instance.ready_s[indices]
     latest = instance.latest_end_s[:, indices] - ready_s
-    of_task = np.where(seconds < NEVER, seconds, 0) * price
-    if bound is not None and len(bound.again_price):
-        of_task = of_task + bound.again_price[:, column]
-    of_task = np.where(seconds < NEVER, of_task, np.inf)
     setup_s = ready_s - instance.boot_overhead_s
-    return _Lanes(offers, np.array(n_lanes, dtype=np.int64), np.ascontiguousarray(seconds), latest, of_task, setup_s)
+    return _Lanes(offers, n_lanes, level, np.ascontiguousarray(seconds), latest, price, setup_s)
 
 
-def _plan(instance: Instance, lanes: _Lanes, moment_s: int) -> Schedule | None:
-    """Plan so that all ends by a moment, from when VMs have booted."""
-    from .start_kernel import Room, place_early
+def _levels(side_by_side: IntArray) -> tuple[IntArray, IntArray]:
+    """Return lanes of VMs at each level, and the level of each group, from how many tasks of each fit side by side."""
+    kinds, kind = np.unique(side_by_side, axis=0, return_inverse=True)  # in order: what needs most comes first
+    level = np.arange(len(kinds)) * min(_MOST_LEVELS, len(kinds)) // max(len(kinds), 1)
+    lanes = np.full((int(level.max(initial=-1)) + 1, side_by_side.shape[1]), MAX_SECONDS)
+    np.minimum.at(lanes, level, np.where(kinds > 0, kinds, MAX_SECONDS))
+    return np.where(lanes < MAX_SECONDS, lanes, 0), level[kind.reshape(-1)]
+
+
+class _Places:
+    """Places of all tasks; a plan of many moments that are tried is asked for at one of them only.
+
+    Attributes
+    ----------
+    cost_usd, makespan_s, objective
+        Those of the plan.
+    schedule : callable
+        Makes the plan.
+    """
+
+    def __init__(self, instance: Instance, vm_offer: IntArray, vm: IntArray, core: IntArray, start_s: IntArray) -> None:
+        baseline = instance.offer_is_burstable[vm_offer][vm]
+        end_s = start_s + instance.sustained_s[instance.task_group, vm_offer[vm]]
+        rents = vm_rents(instance, vm_offer, np.full(len(vm_offer), -1))
+        vm_end_s = rents.ready_s.copy()
+        np.maximum.at(vm_end_s, vm, end_s)
+        self.cost_usd = float(rents.cost_usd(slice(None), vm_end_s).sum())
+        self.makespan_s = makespan_s(end_s)
+        self.objective = objective_value(instance, self.cost_usd, self.makespan_s)
+        self.schedule = partial(Schedule, instance, vm_offer, vm, core, start_s, baseline)
+
+
+def _places(instance: Instance, lanes: _Lanes, moment_s: int) -> _Places | None:
+    """Find places in lanes so that all ends by a moment, from when VMs have booted; None if there are too few."""
+    from .start_kernel import place_early
 
     latest = np.minimum(lanes.latest, moment_s - lanes.setup_s)
     groups = instance.task_group
     able = lanes.seconds < NEVER
     first = latest.max(axis=1, where=able, initial=0)
     longest = np.where(able, lanes.seconds, 0).max(axis=1)
-    order = np.lexsort((-longest, first))
+    order = np.lexsort((-longest, first, lanes.level))
     # The rank of each group, by which its tasks are sorted; among themselves, they stay as they are.
     order = np.argsort(np.argsort(order, kind="stable")[groups], kind="stable")
-    vms = np.array([min(offer.limit, instance.n_tasks) for offer in lanes.offers], dtype=np.int64)
-    # Ways to use an offer share its VMs.
     indices = np.array([offer.index for offer in lanes.offers])
-    pools = sorted({*indices.tolist()})
-    limits = instance.group_limits
-    size = 2 ** np.ceil(np.log2(np.maximum(lanes.n_lanes * vms, 1))).astype(np.int64)
-    room = Room(
-        lanes.n_lanes,
-        np.array([pools.index(offer.index) for offer in lanes.offers], dtype=np.int64),
-        np.array([min(instance.offers[index].limit, instance.n_tasks) for index in pools], dtype=np.int64),
-        np.array([limit.weights[indices] for limit in limits], dtype=np.int64).reshape(len(limits), len(indices)),
-        np.array([limit.most for limit in limits], dtype=np.int64),
-        np.full(int(2 * size.sum()), MAX_SECONDS),
-        np.cumsum(2 * size) - 2 * size,
-        size,
-        np.zeros(len(lanes.offers), dtype=np.int64),
-    )
     rescue = rescue_of(instance, indices, np.arange(len(instance.tasks)))
     by_price = np.argsort(lanes.price, axis=1, kind="stable")
-    way, lane = np.full((2, len(groups)), -1)
     # Of fewer tasks, plain Python has a plan before the loop is loaded.
     place = place_early if len(groups) >= MANY_TASKS else getattr(place_early, "py_func", place_early)
-    if not place(groups[order], by_price, lanes.seconds, latest, room, rescue, way, lane):
-        return None
-    seconds = lanes.seconds[groups[order], way]
-    first_vm = np.cumsum(room.opened) - room.opened
-    vm, core = first_vm[way] + lane // lanes.n_lanes[way], lane % lanes.n_lanes[way]
-    by_lane = np.lexsort((np.arange(len(order)), core, vm))
-    before = np.cumsum(seconds[by_lane]) - seconds[by_lane]
-    begins = np.flatnonzero(np.diff(vm[by_lane], prepend=-1) | np.diff(core[by_lane], prepend=-1))
-    start = before - np.repeat(before[begins], np.diff(np.append(begins, len(order))))
+    weights = np.array([limit.weights[indices] for limit in instance.group_limits], dtype=np.int64)
+    vms = _Vms(lanes.offers, weights.reshape(-1, len(indices)), [limit.most for limit in instance.group_limits], rescue)
+    places = np.zeros((4, len(order)), dtype=np.int64)
+    for level, n_lanes in enumerate(lanes.n_lanes):
+        of_level = np.flatnonzero(lanes.level[groups[order]] == level)
+        room = vms.in_lanes(n_lanes, len(of_level))
+        found = np.empty((3, len(of_level)), dtype=np.int64)
+        if not place(groups[order[of_level]], by_price, lanes.seconds, latest, room, rescue, found):
+            return None
+        vms.take(room)
+        places[:, of_level] = found[0], found[1] // n_lanes[found[0]], found[1] % n_lanes[found[0]], found[2]
+    offer, vm, lane, start = places
+    vm += (np.cumsum(vms.opened) - vms.opened)[offer]
+    group = groups[order]
+    n_lanes, seconds = lanes.n_lanes[lanes.level[group], offer], lanes.seconds[group, offer]
+    _level(vm, lane, start, n_lanes, seconds, latest[group, offer])
+    vm_offer = np.repeat(indices, vms.opened)
     task_vm, task_core, task_start = (np.empty(len(order), dtype=np.int64) for _ in range(3))
-    tasks = order[by_lane]
-    vm_offer = np.repeat(indices, room.opened)
-    task_vm[tasks], task_core[tasks] = vm[by_lane], core[by_lane]
-    task_start[tasks] = start + instance.ready_s[vm_offer[vm[by_lane]]]
-    baseline = instance.offer_is_burstable[vm_offer][task_vm]
-    return Schedule(instance, vm_offer, task_vm, task_core, task_start, baseline)
+    # Lanes that do not share a part of their VM have cores of their own, also where they are of different levels.
+    task_vm[order], task_core[order] = vm, lane * vms.cores[offer] // n_lanes
+    task_start[order] = start + instance.ready_s[indices[offer]]
+    return _Places(instance, vm_offer, task_vm, task_core, task_start)
+
+
+def _level(
+    vm: IntArray, lane: IntArray, start: IntArray, n_lanes: IntArray, seconds: IntArray, latest: IntArray
+) -> None:
+    """Have lanes of VMs that are not full end together: each task in the lane that ends first, the longest first.
+
+    Parameters
+    ----------
+    vm, lane, start : array of int, shape (n_tasks,)
+        VMs of tasks, and their lanes and starts, which change.
+    n_lanes, seconds, latest : array of int, shape (n_tasks,)
+        Lanes of the VM at the level of each task, its duration, and its latest end; the levels in their order.
+    """
+    ends, longest = np.zeros((2, int(vm.max(initial=-1)) + 1), dtype=np.int64)
+    np.maximum.at(ends, vm, start + seconds)
+    np.maximum.at(longest, vm, seconds)
+    work = np.bincount(vm, seconds / n_lanes, len(ends))
+    for number in np.flatnonzero(work + longest < ends).tolist():
+        tasks = np.flatnonzero(vm == number)
+        tasks = tasks[np.lexsort((-seconds[tasks], n_lanes[tasks]))]
+        loads = np.zeros(1, dtype=np.int64)
+        into, begin = lane[tasks], start[tasks]
+        for at, task in enumerate(tasks.tolist()):
+            if n_lanes[task] != len(loads):
+                loads = _divided(loads, int(n_lanes[task]))
+            into[at] = chosen = loads.argmin()
+            begin[at] = loads[chosen]
+            loads[chosen] += seconds[task]
+        if loads.max() < ends[number] and (begin + seconds[tasks] <= latest[tasks]).all():
+            lane[tasks], start[tasks] = into, begin
+
+
+def _divided(loads: IntArray, n_lanes: int) -> IntArray:
+    """Return loads of other lanes, shape (..., n_lanes): the most of those with which each shares a part of a VM."""
+    before = loads.shape[-1]
+    parts = [loads[..., k * before // n_lanes : -(-(k + 1) * before // n_lanes)] for k in range(n_lanes)]
+    return np.stack([part.max(axis=-1) for part in parts], axis=-1)
+
+
+class _Vms:
+    """VMs that are rented of each offer, and until when each part of them is used."""
+
+    def __init__(self, offers: list[RentalOffer], weights: IntArray, most: list[int], rescue: Rescue) -> None:
+        self.cores = np.array([offer.vcpus for offer in offers], dtype=np.int64)
+        self.opened = np.zeros(len(offers), dtype=np.int64)
+        self._limits = np.array([offer.limit for offer in offers], dtype=np.int64)
+        self._weights, self._most = weights, np.array(most, dtype=np.int64)
+        self._weighed, self._taken = np.zeros(len(most), dtype=np.int64), np.zeros(len(rescue.most_s), dtype=np.int64)
+        self._loads = [np.zeros((0, 1), dtype=np.int64) for _ in offers]
+
+    def in_lanes(self, n_lanes: IntArray, n_tasks: int) -> Room:
+        """Return the room of VMs that are divided into so many lanes, for a number of tasks.
+
+        A lane is used until the last of those with which it shares a part of its VM ends.
+        """
+        from .start_kernel import Room
+
+        # No lane stays empty if another VM is rented, so that tasks need no more VMs than they fill.
+        more = np.minimum(self._limits - self.opened, -(-n_tasks // np.maximum(n_lanes, 1)))
+        size = 2 ** np.ceil(np.log2(np.maximum(n_lanes * (self.opened + more), 1))).astype(np.int64)
+        first = np.cumsum(2 * size) - 2 * size
+        tree = np.full(int(2 * size.sum()), MAX_SECONDS)
+        for k, lanes in enumerate(n_lanes.tolist()):
+            width = int(size[k])
+            leaf = int(first[k]) + width
+            if lanes and self.opened[k]:
+                tree[leaf : leaf + lanes * self.opened[k]] = _divided(self._loads[k], lanes).reshape(-1)
+            while width > 1:
+                leaves = tree[first[k] + width : first[k] + 2 * width].reshape(-1, 2)
+                width //= 2
+                tree[first[k] + width : first[k] + 2 * width] = leaves.min(axis=1)
+        most = self.opened + more
+        limits = n_lanes, most, self._weights, self._most
+        return Room(*limits, tree, first, size, self.opened, self._weighed, self._taken)
+
+    def take(self, room: Room) -> None:
+        """Note what is used in lanes."""
+        for k, lanes in enumerate(room.lanes.tolist()):
+            if lanes:
+                begin = int(room.tree_first[k] + room.tree_size[k])
+                self._loads[k] = room.tree[begin : begin + lanes * self.opened[k]].reshape(-1, lanes)
 
 
 FILLED = (1.0, 0.97, 0.93, 0.88, 0.8)

@@ -20,27 +20,28 @@ _TRIED = 256
 
 
 class Room(NamedTuple):
-    """Rentable VMs, and the load of each lane by the way in which VMs are used, in a tree.
+    """VMs that may be rented, each divided into lanes, and the load of each lane, in a tree.
 
     Attributes
     ----------
-    lanes, offer : array of int, shape (n_ways,)
-        Lanes of a VM, and offer of each way.
-    vms : array of int, shape (n_offers,)
-        Most VMs of each offer.
-    weights : array of int, shape (n_groups, n_ways)
+    lanes, vms : array of int, shape (n_offers,)
+        Lanes of a VM of each offer, and the most VMs.
+    weights : array of int, shape (n_groups, n_offers)
         Weight of a VM in each limit of several offers.
     most : array of int, shape (n_groups,)
         Most that the VMs weigh there together.
     tree, tree_first, tree_size : array of int
-        Loads of the lanes of each way, `MAX_SECONDS` of those that are not there: from where its tree begins, and how
+        Loads of the lanes of each offer, `MAX_SECONDS` of those that are not there: from where its tree begins, and how
         many leaves it has, a power of two. Node 1 is the root; the children of node k are 2 k and 2 k + 1.
-    opened : array of int, shape (n_ways,)
-        How many VMs are used in each way.
+    opened : array of int, shape (n_offers,)
+        How many VMs are used.
+    weighed : array of int, shape (n_groups,)
+        What they weigh in each limit of several offers.
+    taken : array of int, shape (n_sets,)
+        Time on demand that tasks take of each set; see `Rescue`.
     """
 
     lanes: IntArray
-    offer: IntArray
     vms: IntArray
     weights: IntArray
     most: IntArray
@@ -48,6 +49,8 @@ class Room(NamedTuple):
     tree_first: IntArray
     tree_size: IntArray
     opened: IntArray
+    weighed: IntArray
+    taken: IntArray
 
 
 @compiled
@@ -265,14 +268,15 @@ def _can_be_done_again(rescue: Rescue, taken: IntArray, k: int, group: int) -> b
 
 
 @shared_part
-def _rent_another(room: Room, of_offer: IntArray, of_group: IntArray, k: int) -> bool:
-    """Rent another VM of an offer that has one, to be used in a way, as far as the limits of its groups go."""
-    for one in range(len(of_group)):
-        if room.weights[one, k] and of_group[one] + room.weights[one, k] > room.most[one]:
+def _rent_another(room: Room, k: int) -> bool:
+    """Rent another VM of an offer, as far as its limit and those of its groups go; return whether there is one."""
+    if room.opened[k] == room.vms[k]:
+        return False
+    for one in range(len(room.most)):
+        if room.weights[one, k] and room.weighed[one] + room.weights[one, k] > room.most[one]:
             return False
-    of_offer[room.offer[k]] += 1
-    for one in range(len(of_group)):
-        of_group[one] += room.weights[one, k]
+    for one in range(len(room.most)):
+        room.weighed[one] += room.weights[one, k]
     for lane in range(room.opened[k] * room.lanes[k], (room.opened[k] + 1) * room.lanes[k]):
         _set_load(room.tree, room.tree_first[k], room.tree_size[k] + lane, 0)
     room.opened[k] += 1
@@ -281,7 +285,7 @@ def _rent_another(room: Room, of_offer: IntArray, of_group: IntArray, k: int) ->
 
 @shared_part
 def _first_lane(tree: IntArray, first: int, size: int, most: int) -> int:
-    """Return the first lane of a way with a load of so much at most; -1 if there is none."""
+    """Return the first lane of an offer with a load of so much at most; -1 if there is none."""
     if tree[first + 1] > most:  # each inner node of the tree has the least load below it
         return -1
     node = 1
@@ -309,50 +313,46 @@ def place_early(
     latest: IntArray,
     room: Room,
     rescue: Rescue,
-    way: IntArray,
-    lane: IntArray,
+    places: IntArray,
 ) -> bool:
     """Put each task where it is cheapest and ends early enough; return whether all have found a place.
 
-    It goes to the first lane of a way in which it does, or to one of a new VM.
+    It goes to the first lane of an offer in which it does, or to one of a new VM.
 
     Parameters
     ----------
     order : array of int, shape (n_tasks,)
         Group of each task, in the order in which they choose.
-    by_price, seconds, latest : array of int, shape (n_groups, n_ways)
-        The ways to use VMs, cheapest first; duration of a task, `NEVER` where it cannot run, and its latest end.
+    by_price, seconds, latest : array of int, shape (n_groups, n_offers)
+        The offers, cheapest first; duration of a task, `NEVER` where it cannot run, and its latest end.
     room : Room
         What may be rented; receives what is.
     rescue : Rescue
-        On-demand time for rescues, and what tasks take of it; of groups, in each way.
-    way, lane : array of int, shape (n_tasks,)
-        Receive the way of each task, and its lane among those of the way.
+        On-demand time for rescues, and what tasks take of it; of groups, on each offer.
+    places : array of int, shape (3, n_tasks)
+        Receives the offer of each task, its lane among those of the offer, and its start.
     """
-    taken = np.zeros(len(rescue.most_s), dtype=np.int64)
-    of_group = np.zeros(len(room.most), dtype=np.int64)
-    of_offer = np.zeros(len(room.vms), dtype=np.int64)
     for task in range(len(order)):
-        group = order[task]
-        way[task] = -1
+        group, found = order[task], False
         for rank in range(len(room.lanes)):
             k = by_price[group, rank]
             most = latest[group, k] - seconds[group, k]
-            if most < 0 or (len(taken) and not _can_be_done_again(rescue, taken, k, group)):
+            if most < 0 or (len(room.taken) and not _can_be_done_again(rescue, room.taken, k, group)):
                 continue
             first, size = room.tree_first[k], room.tree_size[k]
-            chosen = _first_lane(room.tree, first, size, most)
-            if chosen < 0:  # no lane is early enough
-                chosen, offer = room.opened[k] * room.lanes[k], room.offer[k]
-                if of_offer[offer] == room.vms[offer] or not _rent_another(room, of_offer, of_group, k):
+            lane = _first_lane(room.tree, first, size, most)
+            if lane < 0:  # no lane is early enough
+                lane = room.opened[k] * room.lanes[k]
+                if not _rent_another(room, k):
                     continue
-            load = room.tree[first + size + chosen]
-            _set_load(room.tree, first, size + chosen, load + seconds[group, k])
-            way[task], lane[task] = k, chosen
-            for one in range(len(taken)):
+            load = room.tree[first + size + lane]
+            _set_load(room.tree, first, size + lane, load + seconds[group, k])
+            places[0, task], places[1, task], places[2, task] = k, lane, load
+            for one in range(len(room.taken)):
                 if rescue.members[one, k] and rescue.whole_s[k, group] >= rescue.from_s[one]:
-                    taken[one] += rescue.again_s[k, group]
+                    room.taken[one] += rescue.again_s[k, group]
+            found = True
             break
-        if way[task] < 0:
+        if not found:
             return False
     return True
