@@ -329,7 +329,7 @@ class Instance(WholeDocument):
 
     def _tasks_are_right(self) -> bool:
         """True if arrays show that `task_issues` would find nothing; False if a closer look is needed."""
-        if len(self.tasks) < _FEW_TASKS or self.has_dates or not self.in_market.all() or self.cores.max() > 1:
+        if len(self.tasks) < _FEW_TASKS or self.has_dates or not self.in_market.all():
             return False
         if len({vm_type.name for vm_type in self.vm_types}) < len(self.vm_types) or self.n_tasks > MAX_TASKS:
             return False
@@ -344,6 +344,7 @@ class Instance(WholeDocument):
         if (has_base == (n_given > 0)).any() or (given[:, [*of_type.values()]].sum(axis=1) != n_given)[~has_base].any():
             return False
         fits = self.needed_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in self.vm_types])
+        fits &= self.cores[:, None] <= np.array([vm_type.vcpus for vm_type in self.vm_types])
         shortest_s = np.where(given & fits, self.given_runtime_s, np.inf).min(axis=1)
         longest_s = self.deadline_s - self.boot_overhead_s if self.late is None else MAX_SECONDS
         return bool((np.ceil(shortest_s * (1 - EXCESS)) <= (longest_s if longest_s > 0 else MAX_SECONDS)).all())
@@ -505,6 +506,7 @@ class Instance(WholeDocument):
         """
         given = self.given_runtime_s
         fits = self.needed_kb[:, None] <= np.array([type_memory_kb(vm_type) for vm_type in self.vm_types])
+        fits &= self.cores[:, None] <= np.array([vm_type.vcpus for vm_type in self.vm_types])
         fits &= self.cores[:, None] <= np.array([vm_type.vcpus for vm_type in self.vm_types])
         able = (given <= MAX_SECONDS) & fits
         return read_only(np.where(able, whole(np.where(able, given, 1.0)), NEVER))

@@ -663,7 +663,7 @@ class _Checker:
             self.weight_and_scales = float(goal == "cheapest"), 1.0, 1.0
         else:
             if cost_scale is None:
-                cost_scale = self.bag.ideal_cost_usd(self.types.values(), self.sizes_kb)
+                cost_scale = self.bag.ideal_cost_usd(self.sizes_kb)
             if makespan_scale is None:
                 makespan_scale = self.instance.deadline_s
             self.weight_and_scales = 0.5 if weight is None else weight, cost_scale, float(makespan_scale)

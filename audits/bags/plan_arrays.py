@@ -183,11 +183,12 @@ class Bag:
         seconds, rounded = _rounded_up(seconds / np.where(at_baseline, vms.baseline[plan.task_vm], 1.0))
         return seconds, clear & rounded
 
-    def run_times_s(self, vm_type: VmType, size_kb: int) -> FloatArray:
+    def run_times_s(self, number: int, size_kb: int) -> FloatArray:
         """Run time of each entry on a type in whole seconds, shape (n_entries,); infinite if it cannot run there."""
+        vm_type = self.vm_types[number]
         given = self.base_s[:-1] / vm_type.speed
-        by_type = np.flatnonzero(np.isnan(given))
-        given[by_type] = [self.run_times[index].get(_run_time_key(vm_type), math.nan) for index in by_type.tolist()]
+        by_type = np.isnan(given)
+        given[by_type] = self.given_s[:-1][by_type, number]
         if self.architectures is not None:
             asked = self.architectures[:-1]
             given[(asked != "") & (asked != (vm_type.architecture or ""))] = math.nan
@@ -197,12 +198,12 @@ class Bag:
         able = (seconds <= LONGEST_S) & (self.need_kb[:-1] <= size_kb) & (self.cores[:-1] <= vm_type.vcpus)
         return np.where(able, seconds, np.inf)
 
-    def ideal_cost_usd(self, types: Iterable[VmType], sizes_kb: Mapping[str, int]) -> float:
+    def ideal_cost_usd(self, sizes_kb: Mapping[str, int]) -> float:
         """Cheapest on-demand core-seconds of all tasks; of any market for those that no on-demand offer can run."""
         cheapest = {market: np.full(len(self.counts), np.inf) for market in ("spot", "on-demand")}
-        for vm_type in types:
+        for number, vm_type in enumerate(self.vm_types):
             sign_of_life()
-            seconds = self.run_times_s(vm_type, sizes_kb[vm_type.name])
+            seconds = self.run_times_s(number, sizes_kb[vm_type.name])
             for market, offer in vm_type.offers.items():
                 usd = offer.price_usd_per_hour / SECONDS_PER_HOUR / vm_type.vcpus * seconds * self.cores[:-1]
                 if market in self.outside:

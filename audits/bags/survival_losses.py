@@ -204,12 +204,12 @@ class Losses:
     def _rescue_types(self) -> Iterator[RescueType]:
         """Types on which tasks may be done again; of these, and those that the plan uses, run times are kept."""
         used = {self.plan.vms[number].type for number in np.flatnonzero(self.vm_end_s > 0).tolist()}
-        for vm_type in self.instance.vm_types:
+        for number, vm_type in enumerate(self.instance.vm_types):
             sign_of_life()
             offer, memory_kb = vm_type.offers.get("on-demand"), size_kb(vm_type.memory_mb, vm_type.reserved_mb)
             rescues = offer is not None and vm_type.burstable is None  # what a burstable one can do depends on credits
             if rescues or vm_type.name in used:
-                seconds = self.bag.run_times_s(vm_type, memory_kb)
+                seconds = self.bag.run_times_s(number, memory_kb)
                 self.run_s[vm_type.name] = np.where(np.isfinite(seconds), seconds, NEVER_S).astype(np.int64)
             if rescues and offer is not None:
                 able = self.need[:, self.run_s[vm_type.name][self.entry] < NEVER_S]

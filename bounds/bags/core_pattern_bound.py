@@ -46,6 +46,7 @@ from ...instances.instance import Instance
 from ...models.bags.configurations import ConfigurationBound
 from ...models.bags.task_classes import (
     effective_cores,
+    has_more_classes,
     initial_work_s,
     least_usd_per_s,
     least_work_s,
@@ -188,6 +189,10 @@ class CorePattern(NamedTuple):
     number: float
 
 
+def _too_many() -> ModelRefusal:
+    return ModelRefusal("the bag has too many classes of tasks, or too many seconds, for the bound by core patterns")
+
+
 class CorePatternProgramme(PatternMaster):
     """The linear programme, and the largest value of each makespan so far.
 
@@ -214,13 +219,15 @@ class CorePatternProgramme(PatternMaster):
             raise ModelRefusal("the bound by core patterns knows no machines")
         if not offers:
             raise ModelRefusal("the bound by core patterns asks for VMs that may be rented")
-        self.classes = classes = task_classes(instance)
         self.ready = instance.boot_overhead_s
+        self.first = configurations.makespan_s - self.ready
+        if has_more_classes(instance, MOST_CELLS // (len(offers) * max(self.first, 1))):
+            raise _too_many()
+        self.classes = classes = task_classes(instance)
         cost_weight, self.time_weight = objective_weights(instance)
         self.size = classes.size
         self.group_limits = binding_limits(instance, offers)
         self._make_pools(instance, configurations, offers, cost_weight)
-        self.first = configurations.makespan_s - self.ready
         self.last = max(instance.time_limit_s(offer.market) for offer in offers) - self.ready
         self.worst = worst_objective(instance)
         # Prices of openings count for each second, and a VM may have tasks for few of them.
@@ -236,9 +243,7 @@ class CorePatternProgramme(PatternMaster):
             self.last = min(end, (room // rate - self.ready) if rate else end) if room >= 0 else self.first - 1
         self.cut = self.last < end
         if len(classes) * len(offers) * self.last > MOST_CELLS:
-            raise ModelRefusal(
-                "the bag has too many classes of tasks, or too many seconds, for the bound by core patterns"
-            )
+            raise _too_many()
         self.of_time = rate * (np.arange(self.first, self.last + 1) + self.ready)
         self.proved = self.of_time + least  # of each makespan, in whole numbers
         for entry in self.cores:

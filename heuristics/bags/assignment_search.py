@@ -26,7 +26,7 @@ from ...core.limits import LimitReached, checkpoint, clock_s, current_limit, sec
 from ...core.quantities import BoolArray, IntArray
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer, VmsLeft, keeps_group_limits
 from ...instances.instance import Instance
-from ...models.bags.task_classes import MOST_CLASSES, task_classes, usable_offers
+from ...models.bags.task_classes import MOST_CLASSES, has_more_classes, task_classes, usable_offers
 from ...schedules.queues import Queue
 from ...schedules.schedule import Schedule
 from .annealing import QueuesWalk, SearchOptions, Steps, cooled, is_idle, random_state
@@ -450,7 +450,8 @@ def core_pattern_starts(instance: Instance, at_most: float = math.inf) -> CorePa
     Makespans whose value exceeds the objective of a plan that is known, ``at_most``, are of no use as starts.
     """
     bursts = any(offer.burstable for offer in usable_offers(instance))  # tasks are cut there
-    if instance.machines or bursts or len(task_classes(instance)) > MOST_CLASSES:
+    many = instance.machines or bursts or has_more_classes(instance, MOST_CLASSES)
+    if many or len(task_classes(instance)) > MOST_CLASSES:
         return None
     try:
         with within(share_of_time(_SHARE_OF_TIME)):

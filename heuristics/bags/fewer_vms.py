@@ -5,7 +5,8 @@ Of two plans of the same cost and end, that with fewer VMs has less to be interr
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -14,13 +15,14 @@ import numpy as np
 
 from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import EXCESS, NOISE, BoolArray, at_most
+from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.method import kept
 from ...schedules.schedule import Schedule, busy_before
 from .core_loads import LARGE_TASKS, CoreLoads, fill, place_lost, start_from_schedule
 
 
-def with_fewer_vms(plan: Schedule) -> Schedule:
+def with_fewer_vms(plan: Schedule, question: Callable[[], Instance]) -> Schedule:
     """Return a plan that costs no more, ends no later and has fewer VMs; the given one if none is found.
 
     First whole VMs are closed: what they run is appended to others of their offer. Then tasks of a VM go to idle cores
@@ -29,12 +31,15 @@ def with_fewer_vms(plan: Schedule) -> Schedule:
     Parameters
     ----------
     plan : Schedule
-        A feasible one, whose instance asks for the least cost by the end of the plan.
+        A feasible one.
+    question : callable
+        Makes the instance that asks for the least cost by the end of the plan.
     """
-    best = _better(plan, _appended(plan))
-    if len(best.instance.open_tasks) <= LARGE_TASKS and memory_is_free(plan.instance) and not plan.instance.has_dates:
+    best, instance = _better(plan, _appended(plan)), plan.instance
+    if len(instance.open_tasks) <= LARGE_TASKS and memory_is_free(instance) and not instance.has_dates:
         with suppress(LimitReached):
-            return _better(best, _closed(best))
+            closed = _closed(replace(best, instance=question()))
+            return best if closed is None else _better(best, replace(closed, instance=instance))
     return best
 
 
@@ -125,7 +130,7 @@ class _Closing:
         """Close a VM if its blocks can be appended to others, each where it ends latest, and cost no more there."""
         ends, length_s, last = self._by_end[self._offer[vm]], self._length_s, len(self._end_s)
         rents, ready_s = self._plan.rents, int(self._plan.vm_ready_s[vm])
-        ends.remove((self._end_s[vm], vm))
+        _remove(ends, (self._end_s[vm], vm))
         moved: list[tuple[int, int, int]] = []
         usd = rents.cost_usd(vm, ready_s) - rents.cost_usd(vm, self._end_s[vm])
         for block in sorted(self._blocks[vm], key=lambda block: -length_s[block]):
@@ -147,7 +152,7 @@ class _Closing:
             return
         # Backwards, as a receiver may have got several of the blocks, one behind the other.
         for block, receiver, begin_s in reversed(moved):
-            ends.remove((begin_s + length_s[block], receiver))
+            _remove(ends, (begin_s + length_s[block], receiver))
             insort(ends, (begin_s, receiver))
         insort(ends, (self._end_s[vm], vm))
 
@@ -163,6 +168,11 @@ class _Closing:
         return replace(
             plan, vm_offer=vms[0], task_vm=vms[1], task_start_s=start_s, vm_ids=(), vm_machine=plan.vm_machine[used]
         )
+
+
+def _remove(ends: list[tuple[int, int]], end: tuple[int, int]) -> None:
+    """Take an end out of sorted ones."""
+    del ends[bisect_left(ends, end)]
 
 
 def close_vms(state: CoreLoads, *, ties: bool = False) -> bool:

@@ -131,6 +131,10 @@ def first_plan(instance: Instance) -> Outcome:
         With D_spot set, and without machines.
     """
     in_lanes = lanes_plan(instance)
+    if in_lanes is not None and not memory_is_free(instance):  # where it is, the search begins with prices
+        with suppress(LimitReached):
+            priced = lanes_plan(instance, divisible_bound(instance))
+            in_lanes = priced if priced is not None and priced.objective < in_lanes.objective else in_lanes
     if instance.leaves_time or (in_lanes is not None and instance.n_tasks > MANY_TASKS):
         return Outcome(in_lanes)
     from .greedy import greedy  # here, since it is not asked for plans that survive
@@ -227,11 +231,13 @@ def _lanes(instance: Instance, bound: DivisibleBound | None) -> _Lanes:
     """Return the lanes of VMs of each offer, with the numbers that tasks ask for."""
     offers = usable_offers(instance)
     indices = [offer.index for offer in offers]
-    needed_kb, slots = np.maximum(lower_of(instance.memory_kb), 1), slots_of(instance.memory_kb)
+    needs, need = np.unique(instance.memory_kb, return_inverse=True)
+    needed_kb, slots = np.maximum(lower_of(needs), 1), slots_of(needs)
     sides = [np.minimum(lower_of(offer.memory_kb) // needed_kb, offer.vcpus // slots) for offer in offers]
-    side_by_side = np.array(sides, dtype=np.int64).reshape(len(offers), len(slots)).T
-    seconds = np.where(side_by_side > 0, instance.sustained_s[:, indices], NEVER)
-    n_lanes, level = _levels(np.where(seconds < NEVER, side_by_side, 0))
+    side_by_side = np.array(sides, dtype=np.int64).reshape(len(offers), len(needs)).T
+    seconds = np.where(side_by_side[need] > 0, instance.sustained_s[:, indices], NEVER)
+    n_lanes, level = _levels(side_by_side)
+    level = level[need]
     of_vm = np.array([[offer.price_usd_per_s for offer in offers]])
     if bound is not None:
         column = np.searchsorted(bound.offers, indices)
@@ -247,12 +253,20 @@ def _lanes(instance: Instance, bound: DivisibleBound | None) -> _Lanes:
 
 
 def _levels(side_by_side: IntArray) -> tuple[IntArray, IntArray]:
-    """Return lanes of VMs at each level, and the level of each group, from how many tasks of each fit side by side."""
-    kinds, kind = np.unique(side_by_side, axis=0, return_inverse=True)  # in order: what needs most comes first
-    level = np.arange(len(kinds)) * min(_MOST_LEVELS, len(kinds)) // max(len(kinds), 1)
+    """Return lanes of VMs at each level, the widest first, and the level of each need.
+
+    Parameters
+    ----------
+    side_by_side : array of int, shape (n_needs, n_offers)
+        How many tasks of each need fit a VM of each offer, the least need first.
+    """
+    others = np.append((side_by_side[1:] != side_by_side[:-1]).any(axis=1), True)
+    kind = np.cumsum(others[::-1])[::-1] - 1  # what needs most comes first
+    n_kinds = int(kind.max(initial=-1)) + 1
+    level = kind * min(_MOST_LEVELS, n_kinds) // max(n_kinds, 1)
     lanes = np.full((int(level.max(initial=-1)) + 1, side_by_side.shape[1]), MAX_SECONDS)
-    np.minimum.at(lanes, level, np.where(kinds > 0, kinds, MAX_SECONDS))
-    return np.where(lanes < MAX_SECONDS, lanes, 0), level[kind.reshape(-1)]
+    np.minimum.at(lanes, level, np.where(side_by_side > 0, side_by_side, MAX_SECONDS))
+    return np.where(lanes < MAX_SECONDS, lanes, 0), level
 
 
 class _Places:
@@ -335,9 +349,10 @@ def _level(
     np.maximum.at(ends, vm, start + seconds)
     np.maximum.at(longest, vm, seconds)
     work = np.bincount(vm, seconds / n_lanes, len(ends))
-    for number in np.flatnonzero(work + longest < ends).tolist():
-        tasks = np.flatnonzero(vm == number)
-        tasks = tasks[np.lexsort((-seconds[tasks], n_lanes[tasks]))]
+    uneven = work + longest < ends
+    among = np.flatnonzero(uneven[vm])
+    among = among[np.lexsort((-seconds[among], n_lanes[among], vm[among]))]
+    for tasks in np.split(among, np.flatnonzero(np.diff(vm[among])) + 1) if len(among) else ():
         loads = np.zeros(1, dtype=np.int64)
         into, begin = lane[tasks], start[tasks]
         for at, task in enumerate(tasks.tolist()):
@@ -346,7 +361,7 @@ def _level(
             into[at] = chosen = loads.argmin()
             begin[at] = loads[chosen]
             loads[chosen] += seconds[task]
-        if loads.max() < ends[number] and (begin + seconds[tasks] <= latest[tasks]).all():
+        if loads.max() < ends[vm[tasks[0]]] and (begin + seconds[tasks] <= latest[tasks]).all():
             lane[tasks], start[tasks] = into, begin
 
 

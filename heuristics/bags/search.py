@@ -87,8 +87,6 @@ def search(
             of_first = first_plan(instance)
             found.take(of_first.schedule)
         bound, least_rent = _bound_and_beginning(instance, found, soon)
-        if from_start and not memory_free and bound.objective < np.inf:  # first plans knew no prices
-            found.take(lanes_plan(instance, bound))
         if least_rent is not None and instance.n_tasks > FEW_TASKS and not (bursts and _by_assignments(instance)):
             found.take(least_rent.schedule())
         elif few and not out_of_question:

@@ -499,7 +499,7 @@ def _within(instance: Instance, budget_usd: float) -> Instance:
 
 def plan_of(instance: Instance, plan: Schedule) -> Schedule:
     """Return a plan for another deadline, or another objective, as one of the instance."""
-    return replace(plan, instance=instance)
+    return plan if plan.instance is instance else replace(plan, instance=instance)
 
 
 def _left_s() -> float:

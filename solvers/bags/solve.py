@@ -373,10 +373,9 @@ def _with_fewer_vms(question: _Question, first: FirstStage, plan: Schedule) -> S
 
     if (plan.vm_machine >= 0).all():  # VMs that exist are there in any case; their tasks may end before others boot
         return plan
-    fewer = with_fewer_vms(plan_of(cheapest_by(first.instance, plan.makespan_s), plan))
+    fewer = with_fewer_vms(plan_of(first.instance, plan), lambda: cheapest_by(first.instance, plan.makespan_s))
     if len(fewer.vm_offer) == len(plan.vm_offer):
         return plan
-    fewer = plan_of(first.instance, fewer)
     if question.level is None:
         return fewer
     from .survival import in_surviving_order

@@ -176,15 +176,7 @@ def _with_enough_time(
     proven_s = makespan_lower_bound_s(question)  # the bound that knows the budget takes seconds of a large bag
     limit_s = share_of_time(BUDGET.half)
     with suppress(LimitReached), overtime(math.inf if search.best is None and not stopped() else 0.0):
-        before: Schedule | None = None
-        for share in _RESCUE_SHARES if question.rescue_time is not None else (1.0,):
-            asked = question.counting_on(share)
-            plan = simple_plan(asked, proven_s, limit_s)
-            if plan is None:
-                break
-            if before is not None and np.array_equal(plan.task_end_s, before.task_end_s):
-                continue  # it is not the time on demand that is short
-            before = plan
+        for asked, plan in _by_share(question, lambda asked: simple_plan(asked, proven_s, limit_s)):
             watch = Stopwatch()
             if search.take(of_bag(question), plan):
                 look_s = watch.seconds()
@@ -194,6 +186,25 @@ def _with_enough_time(
                     return asked, plan_of(asked, start), look_s
                 return asked, plan, look_s
     return question, start, 0.0
+
+
+def _by_share(
+    question: RescuableInstance, make: Callable[[RescuableInstance], Schedule | None]
+) -> Iterator[tuple[RescuableInstance, Schedule]]:
+    """Plan with less and less of the time on demand, as far as there are plans, and it is that time which is short."""
+    last: Schedule | None = None
+    for share in _RESCUE_SHARES if question.rescue_time is not None else _RESCUE_SHARES[:1]:
+        asked = question.counting_on(share)
+        plan = make(asked)
+        if plan is None:
+            return
+        if last is None or not np.array_equal(plan.task_end_s, last.task_end_s):
+            yield asked, plan
+        elif share == _RESCUE_SHARES[1]:  # the least share tells whether any other makes another plan
+            least = make(question.counting_on(_RESCUE_SHARES[-1]))
+            if least is not None and np.array_equal(least.task_end_s, last.task_end_s):
+                return
+        last = plan
 
 
 def _that_end_early(search: _Search, question: RescuableInstance) -> RescuableInstance | None:
@@ -468,11 +479,11 @@ class _Search:
 
     def leave_time(self, question: RescuableInstance) -> None:
         """Make plans that leave time to do again what is lost at once: at level ``each``, some of them survive."""
-        for share in _RESCUE_SHARES if question.rescue_time is not None else (1.0,):
-            if self.take(self._instance, lanes_plan(question.counting_on(share))):
+        asked = question
+        for asked, simple in _by_share(question, lanes_plan):  # noqa: B007
+            if self.take(self._instance, simple):
                 break
-        start = _leaving_time(question, self.best)
-        plan = first_stage(self.by(_MOVES_WITHOUT), question.counting_on(share), start).schedule
+        plan = first_stage(self.by(_MOVES_WITHOUT), asked, _leaving_time(question, self.best)).schedule
         self.take(self._instance, plan)
 
     def look_at_fewer(self, question: Instance) -> None:

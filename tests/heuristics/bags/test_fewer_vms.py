@@ -46,7 +46,7 @@ def on_fewer(problem: Instance, vms: list[int], cores: list[int], starts_s: list
     slow = np.zeros(len(vms), dtype=bool)
     plan = Schedule(problem, np.zeros(max(vms) + 1), np.array(vms), np.array(cores), np.array(starts_s), slow)
     assert check(problem, plan).feasible
-    fewer = with_fewer_vms(plan_of(cheapest_by(problem, plan.makespan_s), plan))
+    fewer = with_fewer_vms(plan, lambda: cheapest_by(problem, plan.makespan_s))
     report = check(problem, plan_of(problem, fewer))
     assert report.feasible
     assert report.cost_usd <= at_most(plan.cost_usd)
@@ -132,7 +132,7 @@ def compared(problem: Instance, method: str, monkeypatch: pytest.MonkeyPatch) ->
     """Return the numbers of VMs of a plan as it was made, and as it is handed out, which is no worse."""
     seen: list[Schedule] = []
     closing = "spotbag.heuristics.bags.fewer_vms.with_fewer_vms"
-    monkeypatch.setattr(closing, lambda plan: (seen.append(plan), with_fewer_vms(plan))[1])
+    monkeypatch.setattr(closing, lambda plan, question: (seen.append(plan), with_fewer_vms(plan, question))[1])
     result = solve(problem, method, iterations=20_000)
     plan = result.schedule
     if plan is None or not seen:
