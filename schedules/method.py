@@ -14,6 +14,11 @@ from ..core.quantities import EXCESS, SOLVED, closes_gap
 from ..instances.instance import Instance
 from .schedule import Schedule
 
+FEW_TASKS, MANY_TASKS, LARGE_TASKS = 400, 3_000, 20_000
+"""Bags of which simple heuristics make a plan soon, task by task; bags for which starts are made by compiled loops,
+which take a second to compile the first time, and of which the search makes one run; and bags of which not every task
+is looked at by itself any more: what each VM runs is not annealed, and rescues are not kept, nor written out."""
+
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:

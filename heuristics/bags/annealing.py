@@ -20,9 +20,9 @@ from ...core.limits import ITERATIONS, LimitReached, clock_s, count_work, curren
 from ...core.quantities import FloatArray
 from ...instances.entries import NEVER
 from ...instances.instance import Instance
-from ...schedules.method import Run, TracePoint
+from ...schedules.method import LARGE_TASKS, MANY_TASKS, Run, TracePoint
 from ...schedules.schedule import Schedule
-from .core_loads import LARGE_TASKS, MANY_TASKS, CoreLoads
+from .core_loads import CoreLoads
 from .fewer_vms import close_vms
 
 if TYPE_CHECKING:

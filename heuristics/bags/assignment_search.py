@@ -27,11 +27,12 @@ from ...core.quantities import BoolArray, IntArray
 from ...instances.entries import FULL_SPEED, NEVER, RentalOffer, VmsLeft, keeps_group_limits
 from ...instances.instance import Instance
 from ...models.bags.task_classes import MOST_CLASSES, has_more_classes, task_classes, usable_offers
+from ...schedules.method import LARGE_TASKS
 from ...schedules.queues import Queue
 from ...schedules.schedule import Schedule
 from .annealing import QueuesWalk, SearchOptions, Steps, cooled, is_idle, random_state
 from .assignments import Assignments, assignments_of, assignments_of_queues
-from .core_loads import LARGE_TASKS, SPARE_VMS
+from .core_loads import SPARE_VMS
 
 if TYPE_CHECKING:
     from .annealing import Found

@@ -18,16 +18,13 @@ from ...core.quantities import FloatArray, IntArray, at_most
 from ...instances.entries import FULL_SPEED, NEVER, SECONDS_PER_CREDIT
 from ...instances.instance import Instance
 from ...models.bags.task_classes import usable_offers
+from ...schedules.method import MANY_TASKS
 from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import VmRents, objective_weights, time_zero_s, vm_rents
 
 if TYPE_CHECKING:
     from .annealing_kernel import Cores, CoreState, Objective, Rescue
 
-FEW_TASKS, MANY_TASKS, LARGE_TASKS = 400, 3_000, 20_000
-"""Bags of which simple heuristics make a plan soon, task by task; bags for which starts are made by compiled loops,
-which take a second to compile the first time, and of which the search makes one run; and bags of which not every task
-is looked at by itself any more: what each VM runs is not annealed, and rescues are not kept, nor written out."""
 LITTLE_TO_GAIN = 1e-3
 """Gap, or difference, of two objectives below which it is not worth the time to look for what is between them."""
 MOST_PLACES = 60_000_000

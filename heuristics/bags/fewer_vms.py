@@ -17,9 +17,14 @@ from ...core.limits import LimitReached, checkpoint
 from ...core.quantities import EXCESS, NOISE, BoolArray, at_most
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, usable_offers
-from ...schedules.method import kept
+from ...schedules.method import LARGE_TASKS, kept
 from ...schedules.schedule import Schedule, busy_before
-from .core_loads import LARGE_TASKS, CoreLoads, fill, place_lost, start_from_schedule
+from .core_loads import (
+    CoreLoads,
+    fill,
+    place_lost,
+    start_from_schedule,
+)
 
 
 def with_fewer_vms(plan: Schedule, question: Callable[[], Instance]) -> Schedule:

@@ -29,13 +29,12 @@ from ...core.quantities import MAX_SECONDS, OPTIMALITY_TOLERANCE, FloatArray, In
 from ...instances.entries import NEVER, RentalOffer, VmsLeft
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, usable_offers
-from ...schedules.method import Outcome
+from ...schedules.method import MANY_TASKS, Outcome
 from ...schedules.schedule import Schedule
 from ...schedules.timing import makespan_s, objective_value, objective_weights, vm_rents
 from .annealing import GOLDEN
 from .core_loads import (
     LITTLE_TO_GAIN,
-    MANY_TASKS,
     SPARE_VMS,
     CoreLoads,
     by_size,
@@ -139,7 +138,7 @@ def first_plan(instance: Instance) -> Outcome:
         return Outcome(in_lanes)
     from .greedy import greedy  # here, since it is not asked for plans that survive
 
-    of_greedy = greedy(instance, patient=instance.n_tasks <= MANY_TASKS)
+    of_greedy = greedy(instance)
     if in_lanes is None or (of_greedy.schedule is not None and of_greedy.schedule.objective <= in_lanes.objective):
         return of_greedy
     return Outcome(in_lanes)

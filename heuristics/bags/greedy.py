@@ -20,7 +20,7 @@ from ...core.quantities import KB_PER_MB
 from ...core.wording import counted
 from ...instances.entries import FULL_SPEED, MARKETS, NEVER, RentalOffer, VmsLeft, type_memory_kb
 from ...instances.instance import Instance
-from ...schedules.method import Outcome
+from ...schedules.method import MANY_TASKS, Outcome
 from ...schedules.schedule import Schedule
 from ...schedules.timing import VmTimeline
 
@@ -101,7 +101,7 @@ class GreedyOptions:
     overhead_test: Literal["checkpoints", "paper"] = "checkpoints"
 
 
-def greedy(instance: Instance, options: GreedyOptions | None = None, *, patient: bool = True) -> Outcome:
+def greedy(instance: Instance, options: GreedyOptions | None = None) -> Outcome:
     """Plan by the primary scheduling heuristic of HADS (Algorithm 2).
 
     Tasks are taken by descending memory (line 2, stable). Each goes to a VM selected before (phase 1, lines 5-17),
@@ -114,8 +114,6 @@ def greedy(instance: Instance, options: GreedyOptions | None = None, *, patient:
         With ``d_spot_s`` set if spot VMs are offered.
     options : GreedyOptions, optional
         Variants.
-    patient : bool
-        Whether it goes on after its time is over: its plan is the first one, which is worth more than that.
 
     Returns
     -------
@@ -132,7 +130,8 @@ def greedy(instance: Instance, options: GreedyOptions | None = None, *, patient:
     warnings = (f"the greedy does not use burstable VM types: {', '.join(burstable)}",) if burstable else ()
     order = np.argsort(-instance.memory_kb[instance.task_group], kind="stable")
     groups = instance.task_group[order].tolist()
-    look = stop_point if patient else checkpoint
+    # A first plan is worth more than the time that it takes, but of a large bag.
+    look = stop_point if instance.n_tasks <= MANY_TASKS else checkpoint
     for task, group in zip(order.tolist(), groups, strict=True):
         look()
         placed = fleet.place_on_selected(task, group) or fleet.place_on_spot(task, group)

@@ -13,10 +13,10 @@ from ...core.limits import checkpoint, stop_point
 from ...core.quantities import IntArray
 from ...instances.entries import FULL_SPEED, LACKING_CREDITS, NEVER, SECONDS_PER_CREDIT, RentalOffer, VmsLeft
 from ...instances.instance import Instance
+from ...schedules.method import FEW_TASKS
 from ...schedules.queues import timeline_of
 from ...schedules.schedule import Schedule, plan_of_places
 from ...schedules.timing import VmTimeline, objective_weights, vm_rents
-from .core_loads import FEW_TASKS
 
 # Sums of credits differ in their last digits from those of the checker, which lets ten times as much pass.
 _SPARE_CREDITS = LACKING_CREDITS / 10

@@ -22,8 +22,9 @@ from ...instances.entries import SURVIVAL_LEVELS, RentalOffer, SurvivalLevel
 from ...schedules import documents
 from ...schedules.documents import NO_TIME_TO_LOOK, Survival
 from ...schedules.documents import SurvivalVerdict as Verdict
+from ...schedules.method import LARGE_TASKS
 from ...schedules.schedule import Schedule
-from .core_loads import LARGE_TASKS, MOST_PLACES
+from .core_loads import MOST_PLACES
 from .rescue_questions import Lost, Packing, Questions, Twins, arrays_of, ints, loss_of, obstacle
 from .rescue_rules import DONE, FAILED, MOST_TYPES, PackedVmRow, PlaceRow
 

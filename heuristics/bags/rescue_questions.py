@@ -26,8 +26,8 @@ from ...core.rows import TableField, dtype_of, enter, rows_of, tables_of
 from ...core.wording import listed
 from ...instances.entries import NEVER, RentalOffer, limits_of, most_worth, one_limit_each
 from ...instances.instance import Instance
+from ...schedules.method import LARGE_TASKS
 from ...schedules.schedule import Schedule
-from .core_loads import LARGE_TASKS
 from .rescue_rules import (
     COST,
     IN_ARRAYS,

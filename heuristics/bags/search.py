@@ -13,14 +13,12 @@ from ...core.limits import LimitReached, checkpoint, current_limit, overtime, se
 from ...core.quantities import closes_gap
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, usable_offers
-from ...schedules.method import Outcome, Run
+from ...schedules.method import FEW_TASKS, MANY_TASKS, Outcome, Run
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from .annealing import Found, LoadsWalk, SearchOptions, Steps, cooled, is_idle, random_state
 from .core_loads import (
-    FEW_TASKS,
     LITTLE_TO_GAIN,
-    MANY_TASKS,
     CoreLoads,
     full_speed,
     priced_start,

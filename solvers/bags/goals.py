@@ -35,7 +35,7 @@ from .budget import BUDGET, SMALL_TASKS
 from .methods import MethodEntry, find_method, make_options
 
 _BY_SIMPLE_HEURISTICS = ("greedy", "lpt", "search")
-"""Methods that have no plan only if the simple heuristics have none."""
+"""Methods that have no plan only if the simple heuristics have none, or if their time was over."""
 
 NO_TIME = "there was no time to find a plan"
 
@@ -264,13 +264,8 @@ def _with_incumbent(
     if outcome.bound is not None:
         known.raise_bound(outcome.bound)
     warnings = outcome.warnings
-    if (
-        known.schedule is None
-        and known.bound < math.inf
-        and must
-        and method.name not in _BY_SIMPLE_HEURISTICS
-        and cut_short
-    ):
+    asked = method.name in _BY_SIMPLE_HEURISTICS and outcome.explanation != NO_TIME
+    if known.schedule is None and known.bound < math.inf and must and cut_short and not asked:
         from .infeasible import simple_plan  # here, since few ask for it
 
         with suppress(LimitReached):

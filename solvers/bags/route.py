@@ -20,7 +20,6 @@ from ...core.errors import ModelRefusal, SpotbagError
 from ...core.limits import LimitReached, checkpoint, clock_s, out_of_time, own_work, seconds_left, within
 from ...core.processes import run_in_threads
 from ...heuristics.bags.annealing import SearchOptions
-from ...heuristics.bags.core_loads import MANY_TASKS
 from ...heuristics.bags.first_plans import first_plan
 from ...heuristics.bags.search import PLAIN_MOVES, begins_with_a_plan, bursting_pays, search
 from ...instances.instance import Instance
@@ -33,7 +32,7 @@ from ...models.bags.task_classes import (
     task_classes,
     usable_offers,
 )
-from ...schedules.method import Outcome, Run, StepEnd, StepTaken, TracePoint
+from ...schedules.method import MANY_TASKS, Outcome, Run, StepEnd, StepTaken, TracePoint
 from ...schedules.timing import objective_weights
 from .budget import BUDGET, SMALL_TASKS
 from .methods import find_method, make_options

@@ -11,7 +11,6 @@ from typing import Any, get_args
 from ...core.errors import SpotbagError
 from ...core.limits import Stopwatch, stopped
 from ...core.processes import interruptible
-from ...heuristics.bags.core_loads import LARGE_TASKS
 from ...heuristics.bags.d_spot import with_d_spot
 from ...heuristics.bags.first_plans import compile_filling
 from ...heuristics.bags.rescue_questions import compile_rescues
@@ -19,6 +18,7 @@ from ...instances.entries import Goal, SurvivalOption
 from ...instances.instance import Instance
 from ...instances.library import library_instance
 from ...schedules.events import VmEnded
+from ...schedules.method import LARGE_TASKS
 from ...schedules.schedule import Schedule
 from ...schedules.state import State
 from .goals import cheapest_by
