@@ -92,7 +92,7 @@ class RescuableInstance(Instance):
         latest: IntArray = begin_s - self._redone_after_s(offer.type_index, count)
         speed = 1.0 if offer.vm_type.burstable is None else offer.vm_type.burstable.baseline_fraction
         mode = FULL_SPEED if offer.vm_type.burstable is None else BASELINE
-        duration_s = np.minimum(super().duration_s[:, offer.index, mode], MAX_SECONDS)
+        duration_s = np.minimum(self._any_duration_s[:, offer.index, mode], MAX_SECONDS)
         period_s = np.where(count > 0, self.checkpoint_interval_s + self.dump_s, 0.0) / speed
         for done in (np.zeros_like(count), np.maximum(count - 1, 0)):
             lost_after_s = np.ceil((done + 1) * period_s - NOISE).astype(np.int64)
@@ -109,7 +109,7 @@ class RescuableInstance(Instance):
         least, by_deadline = np.full(len(self.tasks), NEVER), self._redone_by_s == self.rescued_by_s
         for offer in self.offers:
             if offer.market == "spot" and (offer.limit or self.machines):
-                seconds = super().duration_s[:, offer.index, FULL_SPEED]
+                seconds = self._any_duration_s[:, offer.index, FULL_SPEED]
                 early_s = self._latest_end_on(offer) - seconds - self._first_s[:, offer.index]
                 able = (seconds < NEVER) & (self._least_on_demand_s < NEVER) & by_deadline
                 least = np.where(able, np.minimum(least, self.rescued_by_s - early_s), least)
@@ -202,12 +202,18 @@ class RescuableInstance(Instance):
         return redone_after_s(self._on_demand_s, done, self.checkpoint_interval_s, self.runtime_s[:, type_index])
 
     @cached_property
+    def _any_duration_s(self) -> IntArray:
+        """Durations, also where no rescue would be possible; what `super` works out would be kept by its own name."""
+        found: IntArray = Instance.__dict__["duration_s"].func(self)
+        return found
+
+    @cached_property
     def duration_s(self) -> IntArray:
         """Seconds for which a task occupies a core, shape (n_groups, n_offers, 2), where a rescue would be possible.
 
         `NEVER` where it could not be done again; tasks that run already are where they are.
         """
-        table = np.array(super().duration_s)
+        table = np.array(self._any_duration_s)
         for mode in (FULL_SPEED, BASELINE):
             late = (table[:, :, mode] + self._first_s > self.latest_end_s) & self.offer_is_spot
             late[self.task_group[self.running.task]] = False

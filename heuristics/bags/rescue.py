@@ -253,6 +253,22 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
     return _rescuer(schedule).certificate(level, cost)
 
 
+def survives(schedule: Schedule, level: SurvivalLevel) -> bool:
+    """Tell whether `certify` shows that a plan survives; that it does not is found at the first loss without a rescue.
+
+    Parameters
+    ----------
+    schedule, level
+        See `certify`.
+
+    Raises
+    ------
+    LimitReached
+        If the limit of the work is over.
+    """
+    return _rescuer(schedule).survives(level)
+
+
 def rescue_at(schedule: Schedule, types: Iterable[str], at_s: int) -> Rescue | None:
     """Return the rescue of a plan whose spot VMs of some types go down at a second.
 
@@ -366,13 +382,7 @@ class _Rescuer:
         """Return the certificate of a level."""
         if level == "each":
             return self._certificate_of_each(cost)
-        sets: Sequence[tuple[str, ...]] = [(name,) for name in self.types]
-        if level == "one-type":
-            of_type = {vm_type.name: vm_type.instance_type for vm_type in self.instance.vm_types}
-            groups = dict.fromkeys(of_type[name] for name in self.types)
-            sets = [tuple(name for name in self.types if of_type[name] == one) for one in groups]
-        if level == "blackout" and self.types:
-            sets = [self.types]
+        sets = self._sets(level)
         gaps = [(gap, types) for types in sets for gap in self._gaps(types)]
         if gaps:
             gap, types = min(gaps, key=lambda pair: (not pair[0].proved, pair[0].at_s))
@@ -387,6 +397,20 @@ class _Rescuer:
             return Certificate(level, "survives", self.cost_usd, least_slack_s=slack)
         rescue = self._dearest(types, moment)
         return Certificate(level, "survives", moment.cost_usd, moment.at_s, rescue.types, slack, rescue)
+
+    def survives(self, level: SurvivalLevel) -> bool:
+        """True if the certificate of a level says so."""
+        return not self._twins.missing() if level == "each" else all(map(self._has_no_gap, self._sets(level)))
+
+    def _sets(self, level: SurvivalLevel) -> Sequence[tuple[str, ...]]:
+        """Sets of types that go down at one moment."""
+        if level == "blackout":
+            return [self.types] if self.types else []
+        if level == "one-pool":
+            return [(name,) for name in self.types]
+        of_type = {vm_type.name: vm_type.instance_type for vm_type in self.instance.vm_types}
+        groups = dict.fromkeys(of_type[name] for name in self.types)
+        return [tuple(name for name in self.types if of_type[name] == one) for one in groups]
 
     def _certificate_of_each(self, cost: bool) -> Certificate:
         """Return the certificate of the level ``each``: by twins, or refuted by all VMs at one moment."""
@@ -411,6 +435,13 @@ class _Rescuer:
         if types not in self._gaps_of:
             self._gaps_of[types] = self._find_gaps(types)
         return self._gaps_of[types]
+
+    def _has_no_gap(self, types: tuple[str, ...]) -> bool:
+        if types not in self._gaps_of:
+            if self._survey(types, 0, MAX_SECONDS, MAX_SECONDS, False, 0)[1] is not None:
+                return False
+            self._gaps_of[types] = []
+        return not self._gaps_of[types]
 
     def _find_gaps(self, types: tuple[str, ...]) -> list[_Gap]:
         gaps: list[_Gap] = []

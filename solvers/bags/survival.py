@@ -26,7 +26,7 @@ from ...core.quantities import at_most, closes_gap
 from ...heuristics.bags.core_loads import LITTLE_TO_GAIN
 from ...heuristics.bags.d_spot import spot_offers, with_d_spot
 from ...heuristics.bags.first_plans import lanes_plan
-from ...heuristics.bags.rescue import certify
+from ...heuristics.bags.rescue import certify, survives
 from ...instances.entries import FULL_SPEED, NEVER, SURVIVAL_LEVELS, Checkpoints, SurvivalLevel
 from ...instances.instance import Instance
 from ...models.bags.makespan_bounds import makespan_lower_bound_s
@@ -53,10 +53,10 @@ def in_surviving_order(schedule: Schedule, level: SurvivalLevel) -> Schedule | N
     That is looked at even if the limit of the work is over, which was used up to make the plan.
     """
     with overtime(BUDGET.look_s + BUDGET.look_s_a_task * schedule.instance.n_tasks), suppress(LimitReached):
-        if certify(schedule, level, cost=False).survives:
+        if survives(schedule, level):
             return schedule
         ordered = longest_first_order(schedule)
-        if certify(ordered, level, cost=False).survives:
+        if survives(ordered, level):
             return ordered
     return None
 
@@ -208,7 +208,7 @@ def _by_share(
 
 
 def _that_end_early(search: _Search, question: RescuableInstance) -> RescuableInstance | None:
-    """Return the question with the latest D_spot, by halves, for which a simple plan survives; None if none does."""
+    """Return the question with the latest D_spot that is found for which a simple plan survives; None if none does."""
     latest = question.time_limit_s("spot") if question.offer_is_spot.any() else 0
     survived, proven_s = [0], makespan_lower_bound_s(question)
 
@@ -219,8 +219,14 @@ def _that_end_early(search: _Search, question: RescuableInstance) -> RescuableIn
         survived.append(d_spot_s)
         return True
 
+    apart = max(question.deadline_s / 100, 1)
     with suppress(LimitReached):
-        _halve(0, latest, max(question.deadline_s / 100, 1), _AS_LONG_AS_IT_TAKES, survives, out_of_time)
+        # As a rule it is near the latest end of the longest task alone: from there in steps that double, as far as need
+        # be, and then by halves.
+        high, low, step = latest, min(latest, max(search.d_spot_of_single_tasks(), 0)), math.ceil(apart)
+        while low > 0 and not survives(low, 1):
+            high, low, step = low, max(low - step, 0), 2 * step
+        _halve(low, high, apart, _AS_LONG_AS_IT_TAKES, survives, out_of_time)
     return question.replace(d_spot_s=survived[-1]) if survived[-1] else None
 
 
@@ -463,7 +469,7 @@ class _Search:
         instance = self._instance
         assert self.first.schedule is not None, "there is a plan to begin with"
         steps = self._steps()
-        single_s = self._d_spot_of_single_tasks()
+        single_s = self.d_spot_of_single_tasks()
         # Twins know no dates: of tasks that have some, only plans without spot VMs are shown to survive each.
         low, high = 0, 0 if self._level == "each" and instance.has_dates else instance.deadline_s
         if 0 < single_s < high:
@@ -503,7 +509,7 @@ class _Search:
     def _steps(self) -> int:
         return next((steps for most, steps in _STEPS if self._instance.n_tasks <= most), 1)
 
-    def _d_spot_of_single_tasks(self) -> int:
+    def d_spot_of_single_tasks(self) -> int:
         """D_spot up to which every task can be done again, if it is the only one."""
         instance = self._instance
         spot = spot_offers(instance)

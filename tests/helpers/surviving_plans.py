@@ -21,7 +21,7 @@ from spotbag.bounds.bags.divisible_bound import divisible_bound
 from spotbag.core.errors import InputError, ModelRefusal
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.first_plans import lanes_plan
-from spotbag.heuristics.bags.rescue import certify
+from spotbag.heuristics.bags.rescue import certify, survives
 from spotbag.instances.entries import BASELINE, FULL_SPEED, NEVER, SurvivalLevel
 from spotbag.instances.instance import Instance
 from spotbag.schedules.rescuable import RescuableInstance, rescuable
@@ -205,7 +205,9 @@ def survivors(instance: Instance, level: SurvivalLevel) -> Survivors | None:
     best: Schedule | None = None
     for plan in sorted(plans, key=value):
         schedule = _schedule(instance, plan)
+        told = survives(schedule, level)
         certified = certify(schedule, level, cost=False).survives
+        assert told == certified == survives(schedule, level)
         if certified or best is None:
             report = check(instance, schedule, survive=level)
             survival = report.survival

@@ -58,6 +58,14 @@ def test_latest_ends_leave_time_to_do_a_task_again_after_its_last_second() -> No
     assert RescuableInstance.of(bag(deadline_s=180), "type").duration_s[:, 0, 0].tolist() == [NEVER, 40]
 
 
+def test_a_task_that_could_not_be_done_again_is_nowhere_on_spot_whatever_is_asked_first() -> None:
+    """Durations were those of the bag where latest ends were asked for before, or D_spot was early already."""
+    for d_spot_s in (180, 100):
+        question = RescuableInstance.of(bag(deadline_s=180, d_spot_s=d_spot_s), "type")
+        assert question.latest_end_s[0, 0] == 71
+        assert question.duration_s[:, 0, 0].tolist() == [NEVER, 40]
+
+
 def test_the_time_on_demand_counts_where_it_is_short() -> None:
     question = RescuableInstance.of(bag(limits={"max_on_demand": 1}, deadline_s=139), "type")
     time = question.rescue_time
