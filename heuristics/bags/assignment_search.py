@@ -324,7 +324,7 @@ def _packed(instance: Instance, queue: Queue) -> list[int]:
 
 
 MAKESPANS = 6
-_SHARE_OF_TIME = 0.15
+_SHARE_OF_TIME = 0.3
 _NOISE = 0.3
 _ALIKE = 0.93
 """Ends of cores that may share a VM, as a share of the latest."""

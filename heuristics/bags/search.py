@@ -10,10 +10,11 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
-from ...core.quantities import closes_gap
+from ...core.quantities import at_most, closes_gap
 from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.method import FEW_TASKS, MANY_TASKS, Outcome, Run
+from ...schedules.queues import Queue, schedule_of_queues
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from .annealing import Found, LoadsWalk, SearchOptions, Steps, cooled, is_idle, random_state
@@ -194,6 +195,51 @@ def _search_cores(
             found.take(least_rent.schedule())
 
 
+_LATER = (0.002, 0.005, 0.01, 0.02)
+"""By how much later than the earliest end of divided patterns of cores whole ones may be tried to end."""
+
+
+def _take_patterns(instance: Instance, found: Found) -> None:
+    """Take plans of cores that run whole patterns, and what these prove, of a bag of few classes."""
+    from .assignment_search import MAKESPANS, core_pattern_starts
+
+    starts = core_pattern_starts(instance, found.run.enough(found.objective))
+    if starts is None:
+        return
+    found.raise_bound(max(found.bound, starts.bound))
+    rng, costs = np.random.default_rng(found.run.seed), objective_weights(instance)[0] > 0
+    for number in range(MAKESPANS if costs else 1):
+        before = found.objective
+        _take_queues(instance, starts.queues(number, rng), found)
+        if found.run.answered(found.objective, found.bound):
+            return
+        if number and found.objective == before:
+            break
+    # Where nothing costs anything, patterns fill all cores that there are, and what is left over finds no room. So the
+    # least cost is asked for, by moments that are a little later; where it is beyond a budget, no plan ends by then.
+    earliest_s, budget = starts.bound, instance.objective.budget_usd
+    for share in () if costs else _LATER:
+        moment_s = math.ceil(earliest_s * (1 + share))
+        if moment_s >= found.objective:
+            return
+        d_spot = {} if instance.d_spot_s is None else {"d_spot_s": min(instance.d_spot_s, moment_s)}
+        goal = {"goal": "balanced", "cost_weight": 1.0, "cost_scale_usd": 1.0}
+        cheapest = core_pattern_starts(instance.replace(deadline_s=moment_s, objective=goal, **d_spot))
+        if cheapest is not None and budget is not None and cheapest.bound > at_most(budget):
+            earliest_s = moment_s + 1
+            found.raise_bound(max(found.bound, earliest_s))
+        elif cheapest is not None:
+            _take_queues(instance, cheapest.queues(0, rng), found)
+
+
+def _take_queues(instance: Instance, queues: list[Queue] | None, found: Found) -> None:
+    """Take the plan of queues if all of it ends in time."""
+    if queues is not None:
+        plan = schedule_of_queues(instance, queues)
+        latest_s = instance.latest_end_s[instance.task_group, plan.vm_offer[plan.task_vm]]
+        found.take(plan if (plan.task_end_s <= latest_s).all() else None)
+
+
 def _by_assignments(instance: Instance) -> bool:
     """True if full speed of burstable VMs is planned task by task: where loads do not say it all, or there are few."""
     if instance.machines or not bursting_pays(instance):
@@ -285,6 +331,11 @@ def _search_core_loads(
         elif state is None:
             state = priced_start(instance, bound)
             if number == 0 and found.best is not None and _is_worse(state, found.objective, rate):
+                state = start_from_schedule(instance, found.best, bound.offers) or state
+        if state is not None and number == 0 and instance.n_tasks > FEW_TASKS:
+            found.take(state.schedule() if state.feasible() else None)
+            _take_patterns(instance, found)
+            if found.best is not None and _is_worse(state, found.objective, rate):
                 state = start_from_schedule(instance, found.best, bound.offers) or state
         if state is None or found.run.answered(found.objective, found.bound):
             return

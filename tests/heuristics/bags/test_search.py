@@ -24,6 +24,7 @@ from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, 
 from spotbag.heuristics.bags.assignment_kernel import Fleet, set_starts
 from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.first_plans import lanes_plan
 from spotbag.heuristics.bags.local_search_kernel import Vms, set_ends
 from spotbag.heuristics.bags.lpt import LongestFirst, LptOptions, lpt
 from spotbag.heuristics.bags.search import _late_share, _roomy_start, search
@@ -621,3 +622,44 @@ def test_the_search_finds_plans_where_cores_are_wanted_to_the_last_second() -> N
     assert result.objective is not None
     assert result.bound is not None
     assert result.objective < 1.01 * result.bound
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_bag_of_few_classes_begins_with_whole_patterns_of_cores(seed: int) -> None:
+    """Of 1,000 tasks of eight classes, fastest plans were 2 to 3 % above bounds that knew no whole tasks."""
+    instance = generate_instance(
+        1_000,
+        catalogue="hads",
+        runtime_s="uniform:60:900",
+        classes=8,
+        deadline_s=2_700,
+        tightness=0.6,
+        max_on_demand=10**6,
+        limit=None,
+        goal="fastest",
+        seed=seed,
+    )
+    result = solve(instance, "search", survive="none", iterations=600_000)
+    assert result.gap is not None
+    assert result.gap < 0.01
+
+
+def test_lanes_of_tasks_of_several_cores_are_divided_for_narrower_ones() -> None:
+    """Eight cores: a task of 8 for 100 s, then two of 4, then eight of 1, all side by side, in one VM of 300 s."""
+    offers = {"on-demand": {"price_usd_per_hour": 8, "limit": 2}}
+    tasks = [
+        {"id": f"w{cores}", "count": count, "cores": cores, "memory_mb": 1, "base_runtime_s": 100}
+        for cores, count in ((1, 8), (8, 1), (4, 2))
+    ]
+    instance = Instance(
+        name="widths",
+        deadline_s=300,
+        vm_types=[{"name": "a", "vcpus": 8, "memory_mb": 100, "offers": offers}],
+        tasks=tasks,
+        objective={"goal": "cheapest"},
+    )
+    plan = lanes_plan(instance)
+    assert plan is not None
+    assert check(instance, plan).feasible
+    assert len(plan.vm_offer) == 1
+    assert plan.makespan_s == 300
