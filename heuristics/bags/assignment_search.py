@@ -357,6 +357,8 @@ class CorePatternStarts:
             Varies what is taken of the parts that are not whole.
         """
         n_makespans = len(self._makespans_s)
+        if not n_makespans:  # no start is as good as the plan that is known
+            return None
         which = number if number < n_makespans else int(rng.integers(n_makespans))
         if which not in self._cores:
             try:

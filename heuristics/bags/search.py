@@ -210,9 +210,9 @@ def _take_patterns(instance: Instance, found: Found) -> None:
     rng, costs = np.random.default_rng(found.run.seed), objective_weights(instance)[0] > 0
     for number in range(MAKESPANS if costs else 1):
         before = found.objective
-        _take_queues(instance, starts.queues(number, rng), found)
-        if found.run.answered(found.objective, found.bound):
+        if found.run.answered(before, found.bound):
             return
+        _take_queues(instance, starts.queues(number, rng), found)
         if number and found.objective == before:
             break
     # Where nothing costs anything, patterns fill all cores that there are, and what is left over finds no room. So the
@@ -220,7 +220,7 @@ def _take_patterns(instance: Instance, found: Found) -> None:
     earliest_s, budget = starts.bound, instance.objective.budget_usd
     for share in () if costs else _LATER:
         moment_s = math.ceil(earliest_s * (1 + share))
-        if moment_s >= found.objective:
+        if moment_s >= found.objective or found.run.answered(found.objective, found.bound):
             return
         d_spot = {} if instance.d_spot_s is None else {"d_spot_s": min(instance.d_spot_s, moment_s)}
         goal = {"goal": "balanced", "cost_weight": 1.0, "cost_scale_usd": 1.0}

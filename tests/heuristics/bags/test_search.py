@@ -22,6 +22,7 @@ from spotbag.heuristics.bags import annealing_kernel
 from spotbag.heuristics.bags.annealing import SearchOptions
 from spotbag.heuristics.bags.annealing_kernel import Cooling, Cores, CoreState, Objective, Rescue, Snapshot, anneal
 from spotbag.heuristics.bags.assignment_kernel import Fleet, set_starts
+from spotbag.heuristics.bags.assignment_search import core_pattern_starts
 from spotbag.heuristics.bags.core_loads import CoreLoads, empty_state, priced_start, start_from_schedule
 from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.first_plans import lanes_plan
@@ -663,3 +664,14 @@ def test_lanes_of_tasks_of_several_cores_are_divided_for_narrower_ones() -> None
     assert check(instance, plan).feasible
     assert len(plan.vm_offer) == 1
     assert plan.makespan_s == 300
+
+
+def test_patterns_that_are_no_better_than_the_plan_that_is_known_are_no_starts() -> None:
+    """Of makespans that are all too late to be of use, one was drawn at random."""
+    instance = with_d_spot(
+        generate_instance(600, catalogue="hads", classes=3, deadline_s=7_200, goal="fastest", limit=None, tightness=0.5)
+    )
+    best = solve(instance, "search", survive="none", iterations=300_000).objective
+    assert best is not None
+    starts = core_pattern_starts(instance, 0.9 * best)
+    assert starts is None or starts.queues(0, np.random.default_rng(0)) is None
