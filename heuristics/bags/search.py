@@ -12,7 +12,7 @@ from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
 from ...core.quantities import at_most, closes_gap
 from ...instances.instance import Instance
-from ...models.bags.task_classes import memory_is_free, usable_offers
+from ...models.bags.task_classes import MOST_CLASSES, has_more_classes, memory_is_free, usable_offers
 from ...schedules.method import FEW_TASKS, MANY_TASKS, Outcome, Run
 from ...schedules.queues import Queue, schedule_of_queues
 from ...schedules.schedule import Schedule
@@ -207,8 +207,9 @@ def _take_patterns(instance: Instance, found: Found) -> None:
     if starts is None:
         return
     found.raise_bound(max(found.bound, starts.bound))
-    rng, costs = np.random.default_rng(found.run.seed), objective_weights(instance)[0] > 0
-    for number in range(MAKESPANS if costs else 1):
+    rng = np.random.default_rng(found.run.seed)
+    cost_weight, time_weight = objective_weights(instance)
+    for number in range(MAKESPANS if cost_weight else 1):
         before = found.objective
         if found.run.answered(before, found.bound):
             return
@@ -217,17 +218,16 @@ def _take_patterns(instance: Instance, found: Found) -> None:
             break
     # Where nothing costs anything, patterns fill all cores that there are, and what is left over finds no room. So the
     # least cost is asked for, by moments that are a little later; where it is beyond a budget, no plan ends by then.
-    earliest_s, budget = starts.bound, instance.objective.budget_usd
-    for share in () if costs else _LATER:
-        moment_s = math.ceil(earliest_s * (1 + share))
-        if moment_s >= found.objective or found.run.answered(found.objective, found.bound):
+    budget = instance.objective.budget_usd
+    for share in () if cost_weight else _LATER:
+        moment_s = math.ceil(found.bound / time_weight * (1 + share))
+        if time_weight * moment_s >= found.objective or found.run.answered(found.objective, found.bound):
             return
         d_spot = {} if instance.d_spot_s is None else {"d_spot_s": min(instance.d_spot_s, moment_s)}
         goal = {"goal": "balanced", "cost_weight": 1.0, "cost_scale_usd": 1.0}
         cheapest = core_pattern_starts(instance.replace(deadline_s=moment_s, objective=goal, **d_spot))
         if cheapest is not None and budget is not None and cheapest.bound > at_most(budget):
-            earliest_s = moment_s + 1
-            found.raise_bound(max(found.bound, earliest_s))
+            found.raise_bound(max(found.bound, time_weight * (moment_s + 1)))
         elif cheapest is not None:
             _take_queues(instance, cheapest.queues(0, rng), found)
 
@@ -332,7 +332,8 @@ def _search_core_loads(
             state = priced_start(instance, bound)
             if number == 0 and found.best is not None and _is_worse(state, found.objective, rate):
                 state = start_from_schedule(instance, found.best, bound.offers) or state
-        if state is not None and number == 0 and instance.n_tasks > FEW_TASKS:
+        few_classes = number == 0 and instance.n_tasks > FEW_TASKS and not has_more_classes(instance, MOST_CLASSES)
+        if state is not None and few_classes:
             found.take(state.schedule() if state.feasible() else None)
             _take_patterns(instance, found)
             if found.best is not None and _is_worse(state, found.objective, rate):
