@@ -372,7 +372,7 @@ def _divided(loads: IntArray, n_lanes: int) -> IntArray:
 
 
 class _Vms:
-    """VMs that are rented of each offer, and until when each part of them is used."""
+    """The VMs that are rented of each offer, and until when each part of them is used."""
 
     def __init__(self, offers: list[RentalOffer], weights: IntArray, most: list[int], rescue: Rescue) -> None:
         self.cores = np.array([offer.vcpus for offer in offers], dtype=np.int64)
@@ -408,7 +408,7 @@ class _Vms:
         return Room(*limits, tree, first, size, self.opened, self._weighed, self._taken)
 
     def take(self, room: Room) -> None:
-        """Note what is used in lanes."""
+        """Keep the loads of the lanes, which those of the next level begin with."""
         for k, lanes in enumerate(room.lanes.tolist()):
             if lanes:
                 begin = int(room.tree_first[k] + room.tree_size[k])

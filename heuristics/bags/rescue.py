@@ -254,7 +254,7 @@ def certify(schedule: Schedule, level: SurvivalLevel, cost: bool = True) -> Cert
 
 
 def survives(schedule: Schedule, level: SurvivalLevel) -> bool:
-    """Tell whether `certify` shows that a plan survives; that it does not is found at the first loss without a rescue.
+    """True if `certify` shows that a plan survives; that it does not is found at the first loss without a rescue.
 
     Parameters
     ----------

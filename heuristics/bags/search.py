@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from ...core.quantities import at_most, closes_gap
 from ...instances.instance import Instance
 from ...models.bags.task_classes import MOST_CLASSES, has_more_classes, memory_is_free, usable_offers
 from ...schedules.method import FEW_TASKS, MANY_TASKS, Outcome, Run
-from ...schedules.queues import Queue, schedule_of_queues
 from ...schedules.schedule import Schedule
 from ...schedules.timing import objective_weights
 from .annealing import Found, LoadsWalk, SearchOptions, Steps, cooled, is_idle, random_state
@@ -26,6 +26,9 @@ from .core_loads import (
     start_from_schedule,
 )
 from .first_plans import FILLED, first_plan, lanes_plan, least_rent_start
+
+if TYPE_CHECKING:
+    from ...schedules.queues import Queue
 
 _PLAIN_TASKS, PLAIN_MOVES = 25, 10_000
 """Most tasks for which these moves by plain Python are enough: compiling takes seconds."""
@@ -234,6 +237,8 @@ def _take_patterns(instance: Instance, found: Found) -> None:
 
 def _take_queues(instance: Instance, queues: list[Queue] | None, found: Found) -> None:
     """Take the plan of queues if all of it ends in time."""
+    from ...schedules.queues import schedule_of_queues  # here, since few bags have few classes
+
     if queues is not None:
         plan = schedule_of_queues(instance, queues)
         latest_s = instance.latest_end_s[instance.task_group, plan.vm_offer[plan.task_vm]]

@@ -20,7 +20,7 @@ _TRIED = 256
 
 
 class Room(NamedTuple):
-    """VMs that may be rented, each divided into lanes, and the load of each lane, in a tree.
+    """The VMs that may be rented, each divided into lanes, and the load of each lane, in a tree.
 
     Attributes
     ----------
