@@ -31,7 +31,7 @@ class Quotas:
         return tuple(
             0
             if market != rule["market"] or not (rule["types"] is None or _named(name, rule["types"]))
-            else (1 if rule["vcpus"] is None else self._vcpus[name])
+            else (1 if rule["vcpus"] is None else self._vcpus.get(name, 0))
             for rule in self._rules
         )
 
