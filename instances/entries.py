@@ -1,6 +1,7 @@
 """Entries of an instance document: tasks, VM types and their offers, limits, checkpoints, objective.
 
-The time for which a task occupies a core of an offer is defined here, once for all methods.
+The time for which a task occupies a core of an offer is defined here, once for all methods, and what limits of several
+offers leave and allow.
 """
 
 from __future__ import annotations

@@ -351,7 +351,7 @@ class _Checker:
         # Rules of a task on a VM apply only where both are known: the last entry of each array stands for unknown ones,
         # and means nothing.
         judged = (self.entry >= 0) & vms.of_known_type[vm]
-        wrong = (plan.task_core >= vms.vcpus[vm]) | self.cores.wrong(bag.cores[self.entry], vms.vcpus[vm])
+        wrong = self.cores.wrong(bag.cores[self.entry], vms.vcpus[vm])
         wrong |= (mode > 0) & ~vms.burstable[vm]
         seconds, clear = bag.durations_s(self.entry, plan, vms, self.instance.checkpoint)
         wrong |= ~clear | (end - start != seconds)
