@@ -7,7 +7,7 @@ longest-task-first. `annealing_kernel` does the rest.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,6 +69,12 @@ class CoreLoads:
     late: IntArray
     taken: IntArray
     vm_end: IntArray
+
+    def copy(self) -> CoreLoads:
+        """Return a state of the same VMs that may be changed without this one."""
+        places, counts, load, late = (of.copy() for of in (self.core_tasks, self.core_count, self.load, self.late))
+        loads = {"load": load, "late": late, "taken": self.taken.copy(), "vm_end": self.vm_end.copy()}
+        return replace(self, core_tasks=places, core_count=counts, **loads)
 
     def charge(self, rate: float) -> None:
         """Charge the cost above the budget of the instance, if there is one, at so much for a dollar."""
@@ -679,9 +685,10 @@ def _keep_group_limits(instance: Instance, bound: DivisibleBound, opened: IntArr
 def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool:
     """Put the tasks of each column on the cores of its first VMs, or of its machines, longest first.
 
-    Each goes to the core that is free first. Returns whether all tasks found one, and the memory of a state suffices.
+    Each goes to the core that is free first, and the cores of many tasks are levelled. Returns whether all tasks found
+    one, and the memory of a state suffices.
     """
-    from .start_kernel import least_loaded_core
+    from .start_kernel import least_loaded_core, level_cores
 
     open_tasks = state.instance.open_tasks
     cores = np.full(state.instance.n_tasks, -1, dtype=np.int64)
@@ -697,10 +704,17 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool
             continue
         seconds = state.cores.durations[k, mine]
         longest_first = np.argsort(-seconds, kind="stable")
-        usable = np.arange(state.cores.first_of_vm[vms[0]], state.cores.first_of_vm[vms[-1] + 1])
+        first = int(state.cores.first_of_vm[vms[0]])
+        usable = np.arange(first, state.cores.first_of_vm[vms[-1] + 1])
         usable = usable[np.argsort(state.core_start[usable], kind="stable")]
         chosen = np.zeros(len(mine), dtype=np.int64)
         by_size(least_loaded_core, seconds[longest_first], usable, state.core_start[usable], chosen)
+        if len(mine) >= MANY_TASKS:  # of fewer, the annealing has time enough to do it
+            chosen -= first
+            load = state.core_start[first : first + len(usable)].copy()
+            np.add.at(load, chosen, seconds[longest_first])
+            level_cores(seconds[longest_first], load, chosen)
+            chosen += first
         sequence.append(mine[longest_first])
         cores[sequence[-1]] = chosen
         np.add.at(state.load, chosen, seconds[longest_first])  # the orphans look at it

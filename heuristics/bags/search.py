@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,11 +45,30 @@ _MOST_LATE = 4e-3
 """Share of the load that may be late at the start, which the annealing puts right."""
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What is known of a bag before it is searched.
+
+    Attributes
+    ----------
+    first : Outcome or None
+        Result of `first_plan`, if it was asked.
+    bound : DivisibleBound or None
+        Absent if it is still to be worked out, and with it the state.
+    state : CoreLoads or None
+        State that the search begins with, if there is to be one.
+    """
+
+    first: Outcome | None = None
+    bound: DivisibleBound | None = None
+    state: CoreLoads | None = None
+
+
 def search(
     instance: Instance,
     options: SearchOptions,
     run: Run,
-    of_first: Outcome | None = None,
+    beginning: Beginning | None = None,
     *,
     bursts: bool = True,
     goes_on: bool = True,
@@ -63,8 +83,8 @@ def search(
         Effort.
     run : Run
         Seed, time limit, progress.
-    of_first : Outcome, optional
-        Result of `first_plan`, if it was asked before.
+    beginning : Beginning, optional
+        What is known of the bag before.
     bursts : bool
         Whether full speed of burstable VMs is planned where memory never binds; else they run at the baseline, which
         takes no longer than the moves do.
@@ -77,45 +97,67 @@ def search(
         The best plan met, with a proven lower bound: of the annealing, and of the greedy and longest task first where
         memory may bind or there are at most 3,000 tasks.
     """
-    found = Found(run)
+    found, known = Found(run), beginning or Beginning()
     memory_free = memory_is_free(instance) and not instance.has_dates  # loads of cores know none
     from_start = not (instance.machines or instance.has_dates)  # the simple heuristics know no others
     few = from_start and (instance.n_tasks <= MANY_TASKS or not memory_free)
     # Where memory may bind, longest task first takes seconds for 1,000 tasks; the annealing makes more of them.
     out_of_question = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
     with suppress(LimitReached):  # then the best plan so far
-        soon = begins_with_a_plan(instance)
-        if of_first is None and found.best is None and from_start and (few or not soon):
-            of_first = first_plan(instance)
-            found.take(of_first.schedule)
-        bound, least_rent = _bound_and_beginning(instance, found, soon)
-        if least_rent is not None and instance.n_tasks > FEW_TASKS and not (bursts and _by_assignments(instance)):
-            found.take(least_rent.schedule())
+        if known.first is None and found.best is None and from_start and (few or not begins_with_a_plan(instance)):
+            known = replace(known, first=first_plan(instance))
+            found.take(known.first.schedule)
+        if known.bound is None:
+            known = replace(begin(instance, run), first=known.first)
+        bound, state = known.bound, None if known.state is None else known.state.copy()
+        found.raise_bound(bound.objective)
+        if state is not None and instance.n_tasks > FEW_TASKS and not (bursts and _by_assignments(instance)):
+            found.take(state.schedule())
         elif few and not out_of_question:
             out_of_question = _has_tried_longest_first(instance, found, None if memory_free else _SHARE_OF_LPT)
             checkpoint()
         # If it is proved infeasible, whoever asked sees that the simple heuristics found nothing either.
         unanswered = bound.objective < np.inf and not run.answered(found.objective, bound.objective)
         if unanswered and memory_free:
-            _search_cores(instance, bound, options, found, bursts, goes_on, least_rent)
+            _search_cores(instance, bound, options, found, bursts, goes_on, state)
         elif unanswered:
             _search_queues(instance, bound, options, found)
     with suppress(LimitReached):
         if found.best is None:
-            return _without_annealing(instance, run, found, of_first, longest_first=not out_of_question)
+            return _without_annealing(instance, run, found, known.first, longest_first=not out_of_question)
     return Outcome(found.best, bound=found.proven)
 
 
-def _bound_and_beginning(instance: Instance, found: Found, soon: bool) -> tuple[DivisibleBound, CoreLoads | None]:
-    """Return the divisible bound, and the state of a plan to begin with if there is to be one; None without."""
+def begin(instance: Instance, run: Run) -> Beginning:
+    """Bound a bag, and make the state that the search begins with if that is a plan, or is soon one.
+
+    A large bag has a plan then: that of the state, or the first one of others.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    run : Run
+        Its incumbent receives the plan and the bound.
+    """
+    found, state = Found(run), None
+    soon = begins_with_a_plan(instance)
     # If there is no plan yet, and will be one soon, nothing but a request to stop ends this.
-    awaited = soon and found.best is None and found.run.threshold == -math.inf
+    awaited = soon and found.best is None and run.threshold == -math.inf
     with overtime(math.inf) if awaited else nullcontext():
         bound = divisible_bound(instance)
         found.raise_bound(bound.objective)
-        if soon and bound.objective < np.inf:
-            return bound, _plan_to_begin_with(instance, bound)
-        return bound, None
+        soon = soon and bound.objective < np.inf
+        if soon and objective_weights(instance)[1] == 0:
+            state = _plan_to_begin_with(instance, bound)
+        elif soon:
+            state, roomy = _priced_beginning(instance, bound)
+            state = state if state is not None and (roomy or state.feasible()) else None
+        if soon and instance.n_tasks > MANY_TASKS:
+            found.take(state.schedule() if state is not None and state.feasible() else None)
+    first = first_plan(instance) if soon and instance.n_tasks > MANY_TASKS and found.best is None else None
+    found.take(None if first is None else first.schedule)
+    return Beginning(first, bound, state)
 
 
 def _has_tried_longest_first(instance: Instance, found: Found, share: float | None) -> bool:
@@ -127,7 +169,7 @@ def _has_tried_longest_first(instance: Instance, found: Found, share: float | No
 
 
 def _without_annealing(
-    instance: Instance, run: Run, found: Found, of_first: Outcome | None, *, longest_first: bool
+    instance: Instance, run: Run, found: Found, first: Outcome | None, *, longest_first: bool
 ) -> Outcome:
     """Make a plan, where the annealing has none, by the simple heuristics that were not asked; or say why not.
 
@@ -138,14 +180,14 @@ def _without_annealing(
     if not (instance.machines or instance.has_dates):
         if longest_first:
             found.take(_longest_first(instance, run))
-        if of_first is None:
-            of_first = first_plan(instance)
-            found.take(of_first.schedule)
+        if first is None:
+            first = first_plan(instance)
+            found.take(first.schedule)
         if found.best is None and found.bound < np.inf and any(offer.burstable for offer in instance.offers):
             from .listed_plans import full_speed_plan
 
             found.take(full_speed_plan(instance))
-        explanation = of_first.explanation or explanation
+        explanation = first.explanation or explanation
     if found.best is None and found.bound == np.inf:
         explanation = "no plan exists: even divisible tasks do not fit the limits"
     return Outcome(found.best, "" if found.best else explanation, bound=found.proven)
@@ -254,16 +296,16 @@ def _by_assignments(instance: Instance) -> bool:
 
 
 def begins_with_a_plan(instance: Instance) -> bool:
-    """True if the search starts with the fewest and cheapest VMs that the tasks fit: a plan sooner than the greedy's.
+    """True if the search starts with a plan: where memory never binds, tasks have no dates, and VMs are new.
 
-    Such VMs are busy until the deadline, and few plans of that kind survive a loss. So where survival is asked for, it
-    is done for bags of more than some thousands of tasks alone, and for questions that leave time to do tasks again;
-    never where time counts, memory binds, tasks have dates, or VMs exist already.
+    Of a bag of more than some thousands of tasks, prices make one sooner than the greedy. Of a smaller one, it is made
+    where cost alone counts: the fewest and cheapest VMs that the tasks fit. These are busy until the deadline, and few
+    plans of that kind survive a loss, so that it is done where nothing has to, and for questions that leave time to do
+    tasks again.
     """
-    free_to_fill = instance.survive == "none" or instance.n_tasks > MANY_TASKS
-    free_to_fill = free_to_fill or instance.leaves_time
-    new_and_free = not (instance.machines or instance.has_dates) and memory_is_free(instance)
-    return free_to_fill and new_and_free and objective_weights(instance)[1] == 0
+    free_to_fill = instance.survive == "none" or instance.leaves_time
+    soon = instance.n_tasks > MANY_TASKS or (free_to_fill and objective_weights(instance)[1] == 0)
+    return soon and not (instance.machines or instance.has_dates) and memory_is_free(instance)
 
 
 def _plan_to_begin_with(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
@@ -301,27 +343,23 @@ def _search_core_loads(
     options: SearchOptions,
     found: Found,
     goes_on: bool,
-    least_rent: CoreLoads | None,
+    first_state: CoreLoads | None,
 ) -> None:
     """Anneal core loads from the prices of the bound and from the best plans so far, in turn.
 
-    Where there is a ``least_rent``, it begins there. If it ``goes_on``, that is done again and again until the time
+    Where there is a ``first_state``, it begins there. If it ``goes_on``, that is done again and again until the time
     limit.
     """
     runs, moves = _effort(instance, options)
-    starts = dict[int, CoreLoads]()
     rate = _rate(instance, bound)
     goes_on = goes_on and options.moves is None and seconds_left() is not None
-    if least_rent is not None:
-        starts[0] = least_rent
+    starts, settled = {0: first_state}, first_state is not None
+    if first_state is not None:
         # With other VMs, the annealing may come further: where cores are filled less, it opens and closes few.
-        in_lanes = _state_in_lanes(instance, bound) if instance.leaves_time and goes_on else None
-        if in_lanes is not None:
-            starts[1] = in_lanes
+        if goes_on and instance.leaves_time and objective_weights(instance)[1] == 0:
+            starts[1] = _state_in_lanes(instance, bound)
     else:
-        roomy = _roomy_start(instance, bound)
-        if roomy is not None:
-            starts[0] = roomy
+        starts[0], settled = _priced_beginning(instance, bound)
     if goes_on:
         current_limit().ended_by_time()  # more time would bring more
     last_better, best = 0, np.inf
@@ -334,9 +372,9 @@ def _search_core_loads(
         if state is None and number % 2 and found.best is not None:
             state = start_from_schedule(instance, found.best, bound.offers)
         elif state is None:
-            state = priced_start(instance, bound)
-            if number == 0 and found.best is not None and _is_worse(state, found.objective, rate):
-                state = start_from_schedule(instance, found.best, bound.offers) or state
+            state = priced_start(instance, bound) if number else None
+        if not (number or settled or found.best is None) and _is_worse(state, found.objective, rate):
+            state = start_from_schedule(instance, found.best, bound.offers) or state
         few_classes = number == 0 and instance.n_tasks > FEW_TASKS and not has_more_classes(instance, MOST_CLASSES)
         if state is not None and few_classes:
             found.take(state.schedule() if state.feasible() else None)
@@ -378,17 +416,20 @@ def _effort(instance: Instance, options: SearchOptions) -> tuple[int, int]:
     return runs, max(moves // runs, 1)
 
 
-def _roomy_start(instance: Instance, bound: DivisibleBound) -> CoreLoads | None:
-    """Return a first state that leaves as much room as it takes for few tasks to be late; None if that takes none.
+def _priced_beginning(instance: Instance, bound: DivisibleBound) -> tuple[CoreLoads | None, bool]:
+    """Return a first state that leaves as much room as it takes for few tasks to be late, and whether it leaves any.
 
     Where limits bind, the prices of the bound fill the cores of cheap offers to the last second, which whole tasks
-    cannot; of a bag of many tasks, the annealing would not find its way to a plan from there.
+    cannot; of a bag of many tasks, the annealing would not find its way to a plan from there. If no room is enough, the
+    state is that of the prices.
     """
+    full: CoreLoads | None = None
     for filled in FILLED:
         state = priced_start(instance, bound, filled=filled)
         if state is None or _late_share(state) <= _MOST_LATE:
-            return state if filled < 1.0 else None
-    return None
+            return state, filled < 1.0
+        full = full or state
+    return full, False
 
 
 def _late_share(state: CoreLoads) -> float:

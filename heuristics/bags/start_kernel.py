@@ -125,6 +125,65 @@ def least_loaded_core(
         chosen[position] = core
 
 
+@compiled
+def level_cores(seconds: IntArray, load: IntArray, chosen: IntArray) -> None:
+    """Have cores end as close to each other as exchanges between two of them bring about.
+
+    Parameters
+    ----------
+    seconds : array of int, shape (n_tasks,)
+        How long the tasks take.
+    load : array of int, shape (n_cores,)
+        When each core ends; changed.
+    chosen : array of int, shape (n_tasks,)
+        Core of each task; changed.
+    """
+    n_cores = len(load)
+    by_core = np.argsort(chosen, kind="mergesort")
+    count = np.bincount(chosen, minlength=n_cores)
+    # Beside its tasks, each core has one place more: what it passes on without return is exchanged with that.
+    begins = np.cumsum(count + 1) - (count + 1)
+    places = np.full(len(seconds) + n_cores, -1)
+    task = 0
+    for core in range(n_cores):
+        for at in range(count[core]):
+            places[begins[core] + at] = by_core[task]
+            task += 1
+    last_s = load.max() + 1
+    while load.max() < last_s:
+        last_s = load.max()
+        order = np.argsort(-load, kind="mergesort")
+        # The core that ends last and the one that ends first meet in the middle; then the next two.
+        for rank in range(n_cores // 2):
+            late, early = order[rank], order[n_cores - 1 - rank]
+            of_late = places[begins[late] : begins[late] + count[late] + 1]
+            of_early = places[begins[early] : begins[early] + count[early] + 1]
+            moved = _exchange(seconds, load[late] - load[early], of_late, of_early)
+            load[late] -= moved
+            load[early] += moved
+    for core in range(n_cores):
+        for at in range(begins[core], begins[core] + count[core] + 1):
+            if places[at] >= 0:
+                chosen[places[at]] = core
+
+
+@shared_part
+def _exchange(seconds: IntArray, apart: int, of_late: IntArray, of_early: IntArray) -> int:
+    """Exchange the places of two cores that bring their ends closest to each other; return what that moves."""
+    least, best, gives, takes = apart, 0, 0, 0
+    for give in range(len(of_late)):
+        if of_late[give] < 0:
+            continue
+        for take in range(len(of_early)):
+            moved = seconds[of_late[give]] - (seconds[of_early[take]] if of_early[take] >= 0 else 0)
+            left = abs(apart - 2 * moved)
+            if left < least:
+                least, best, gives, takes = left, moved, give, take
+    if least < apart:
+        of_late[gives], of_early[takes] = of_early[takes], of_late[gives]
+    return best
+
+
 @shared_part
 def _longest(
     seconds: IntArray | Sequence[int], before: list[int], chosen: IntArray | list[int], most: int, end: int

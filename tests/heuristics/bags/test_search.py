@@ -28,7 +28,8 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.first_plans import lanes_plan
 from spotbag.heuristics.bags.local_search_kernel import Vms, set_ends
 from spotbag.heuristics.bags.lpt import LongestFirst, LptOptions, lpt
-from spotbag.heuristics.bags.search import _late_share, _roomy_start, search
+from spotbag.heuristics.bags.search import _late_share, _priced_beginning, search
+from spotbag.heuristics.bags.start_kernel import level_cores
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance, library_names
@@ -273,6 +274,8 @@ def test_the_compiled_start_is_that_of_plain_python(monkeypatch: pytest.MonkeyPa
         )
         bound = divisible_bound(instance)
         states = []
+        # Cores of many tasks alone are levelled.
+        monkeypatch.setattr("spotbag.heuristics.bags.start_kernel.level_cores", lambda *arrays: None)
         for fewest in (10**9, 0):
             monkeypatch.setattr("spotbag.heuristics.bags.core_loads.MANY_TASKS", fewest)
             states.append(priced_start(instance, bound, 0))
@@ -280,6 +283,38 @@ def test_the_compiled_start_is_that_of_plain_python(monkeypatch: pytest.MonkeyPa
         assert plain is not None
         assert (plain.core_tasks == compiled.core_tasks).all()
         assert (plain.load == compiled.load).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cores_are_levelled_by_exchanges(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_tasks, n_cores = int(rng.integers(1, 200)), int(rng.integers(1, 20))
+    seconds, begin = rng.integers(1, 500, n_tasks), rng.integers(0, 100, n_cores)
+    before = rng.integers(0, n_cores, n_tasks)
+    load = begin + np.bincount(before, seconds, n_cores).astype(np.int64)
+    last_s, chosen = load.max(), before.copy()
+    level_cores(seconds, load, chosen)
+    assert (load == begin + np.bincount(chosen, seconds, n_cores)).all()
+    assert load.max() <= last_s
+
+
+def test_cores_of_many_tasks_end_within_seconds_of_each_other() -> None:
+    """Longest first left a minute between them: the shortest task."""
+    seconds = np.sort(np.random.default_rng(5).integers(60, 901, 3_000))[::-1].copy()
+    chosen = np.arange(3_000) % 60
+    load = np.bincount(chosen, seconds, 60).astype(np.int64)
+    level_cores(seconds, load, chosen)
+    assert load.max() - load.mean() < 10
+
+
+def test_a_large_bag_begins_with_the_plan_of_prices_where_time_counts() -> None:
+    """Of a million tasks, `balanced`, two lanes made a plan for the deadline, and ended before their first states."""
+    instance = generate_instance(4_000, distinct=True, limit=40, goal="balanced", seed=3)
+    result = solve(instance, survive="none", time_limit_s=0.02, threads=1)
+    assert result.objective is not None
+    assert result.bound is not None
+    assert result.objective < 1.01 * result.bound
+    assert result.steps[0].name == "first plan"
 
 
 def test_a_core_of_many_short_tasks_beside_thousands_of_cores_fills_no_memory() -> None:
@@ -608,12 +643,14 @@ def test_a_start_leaves_room_where_cores_are_wanted_to_the_last_second() -> None
     full = priced_start(instance, bound, 1)
     assert full is not None
     assert _late_share(full) > 0.004
-    roomy = _roomy_start(instance, bound)
+    roomy, has_room = _priced_beginning(instance, bound)
     assert roomy is not None
+    assert has_room
     assert _late_share(roomy) <= 0.004
     # Where the prices leave room themselves, the start is theirs.
     loose = generate_instance(500, distinct=True, limit=10, d_spot_fraction=0.8, goal="balanced", seed=41)
-    assert _roomy_start(loose, divisible_bound(loose)) is None
+    _, has_room = _priced_beginning(loose, divisible_bound(loose))
+    assert not has_room
 
 
 @pytest.mark.slow
