@@ -242,6 +242,37 @@ class Instance(WholeDocument):
     SCHEMA: ClassVar[str] = "instance.schema.json"
     most_entries: ClassVar[int] = MAX_TASKS
     LONG_LIST: ClassVar[str] = "tasks"
+    TABLES: ClassVar[frozenset[str]] = frozenset(
+        [
+            "n_tasks",
+            "group_size",
+            "group_ids",
+            "task_group",
+            "task_ids",
+            "task_index",
+            "has_dates",
+            "release_s",
+            "in_market",
+            "weight",
+            "has_commands",
+            "given_memory_mb",
+            "needed_kb",
+            "cores",
+            "slots",
+            "memory_beside_cores",
+            "memory_kb",
+            "memory_never_binds",
+            "given_runtime_s",
+            "runtime_s",
+            "offer_runtime_s",
+            "duration_s",
+            "sustained_s",
+            "checkpoint_interval_s",
+            "dump_s",
+            "checkpoint_count",
+        ]
+    )
+    """Computed tables that tasks, VM types, machines and checkpoints alone decide."""
     leaves_time: ClassVar[bool] = False
     """True if tasks on spot VMs must leave time to be done again; see `spotbag.schedules.rescuable`."""
     format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
@@ -287,7 +318,11 @@ class Instance(WholeDocument):
             gone = [vm_type for vm_type in gone if vm_type.name not in left]
             if left & before:
                 changes["vm_types"] = (*types, *map(withdrawn, gone))
-        return super().replace(**changes)
+        made = super().replace(**changes)
+        if not concerns(changes.keys(), "tasks", "vm_types", "machines", "checkpoint"):
+            # Of a large bag, they take a second: questions with other moments, limits or goals are asked one by one.
+            made.__dict__.update({name: self.__dict__[name] for name in self.TABLES & self.__dict__.keys()})
+        return made
 
     @classmethod
     def _meant(cls, document: Mapping[str, Any]) -> Mapping[str, Any]:

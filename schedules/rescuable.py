@@ -46,6 +46,7 @@ class RescuableInstance(Instance):
         count on all of it.
     """
 
+    TABLES: ClassVar[frozenset[str]] = (Instance.TABLES | {"_any_duration_s"}) - _OF_LATEST
     leaves_time: ClassVar[bool] = True
     rescued_by_s: int
     lost_at_once: Literal["pool", "type", "market"]

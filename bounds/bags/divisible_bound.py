@@ -281,6 +281,60 @@ def _least_work_s(instance: Instance, offers: IntArray) -> tuple[FloatArray, Boo
     return known[0][taken], known[1][taken]
 
 
+class _Rescue(NamedTuple):
+    """The limits of `RescueTime`, by the moments at which they hold.
+
+    Attributes
+    ----------
+    again_s : array of float, shape (n_groups, n_pools)
+        Core seconds that a task takes.
+    rank : array of int, shape (n_groups, n_pools)
+        At how many of the moments it counts: at those until which it is whole.
+    members : array of float, shape (n_sets, n_pools)
+        1 for the pools that count together.
+    moment : array of int, shape (n_sets,)
+        Of each set, which of the moments.
+    most_s : array of int, shape (n_sets,)
+        Core seconds available.
+    """
+
+    again_s: FloatArray
+    rank: IntArray
+    members: FloatArray
+    moment: IntArray
+    most_s: IntArray
+
+    @classmethod
+    def of(cls, time: RescueTime, offers: IntArray) -> _Rescue:
+        """Return the limits of some offers."""
+        moments, moment = np.unique(time.from_s, return_inverse=True)
+        rank = np.searchsorted(moments, time.whole_s[:, offers], side="right")
+        again_s, members = time.again_s[:, offers].astype(float), time.members[:, offers].astype(float)
+        return cls(again_s, rank, members, moment, time.most_s)
+
+    def of_groups(self, groups: IntArray) -> _Rescue:
+        """Return the limits with some groups alone."""
+        return self._replace(again_s=self.again_s[groups], rank=self.rank[groups])
+
+    def prices(self, multipliers: FloatArray) -> FloatArray:
+        """Price of what a task of each group takes on each pool, shape (n_groups, n_pools)."""
+        # What a second is worth for a task of a rank: the multipliers of all earlier moments.
+        worth = np.zeros((self.moment.max() + 2, self.members.shape[1]))
+        np.add.at(worth, self.moment + 1, np.maximum(multipliers, 0.0)[:, None] * self.members)
+        prices: FloatArray = self.again_s * np.cumsum(worth, axis=0)[self.rank, np.arange(worth.shape[1])]
+        return prices
+
+    def taken_s(self, counts: FloatArray, choice: IntArray) -> FloatArray:
+        """Core seconds that tasks on chosen pools take of each set."""
+        rows, n_ranks = np.arange(len(choice)), int(self.moment.max()) + 2
+        taken_s = counts * self.again_s[rows, choice]
+        places = choice * n_ranks + self.rank[rows, choice]
+        by_rank = np.bincount(places, weights=taken_s, minlength=self.members.shape[1] * n_ranks).reshape(-1, n_ranks)
+        at_least = by_rank[:, ::-1].cumsum(axis=1)[:, ::-1]  # of tasks of a rank or a higher one
+        found: FloatArray = (self.members * at_least[:, self.moment + 1].T).sum(axis=1)
+        return found
+
+
 class _Dual:
     """The Lagrangian dual, whose multipliers are in parts, in this order.
 
@@ -334,13 +388,8 @@ class _Dual:
         budget = instance.objective.budget_usd
         self.budget = None if budget is None else (at_most(budget) - held_usd(instance)) / self.dearest
         self.machines = list(range(n_rented, len(offers)))
-        self.rescue: RescueTime | None = None
         time = instance.rescue_time
-        if time is not None:
-            again_s = time.again_s[:, indices].astype(float)
-            self.rescue = time._replace(
-                again_s=again_s, whole_s=time.whole_s[:, indices], members=time.members[:, indices]
-            )
+        self.rescue = None if time is None else _Rescue.of(time, indices)
         self._set_parts()
         # Between these moments, the seconds of every pool and group are convex in T, and the part with T is concave.
         moments = {float(least_s), float(self.deadline), *self.limits_s.tolist()}
@@ -406,16 +455,7 @@ class _Dual:
 
     def _again_price(self, theta: FloatArray) -> FloatArray:
         """Price of the time on demand that a task of each group takes on each offer."""
-        if self.rescue is None:
-            return _NO_PRICES
-        unit = np.zeros(self.rescue.again_s.shape)
-        for value, members, from_s in zip(
-            theta[self.parts["rescue"]], self.rescue.members, self.rescue.from_s, strict=True
-        ):
-            if value > 0:
-                unit += value * members * (self.rescue.whole_s >= from_s)
-        price: FloatArray = self.rescue.again_s * unit
-        return price
+        return _NO_PRICES if self.rescue is None else self.rescue.prices(theta[self.parts["rescue"]])
 
     def tasks(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Cheapest price of all tasks less what costs nothing, rounded down, and its supergradient.
@@ -454,9 +494,7 @@ class _Dual:
         gradient[parts["budget"]] = core_seconds @ (self.usd / self.dearest)
         gradient[parts["machines"]] = -core_seconds[self.machines]
         if self.rescue is not None:
-            again_s = self.counts * self.rescue.again_s[rows, choice]
-            counts = self.rescue.whole_s[rows, choice] >= self.rescue.from_s[:, None]
-            gradient[parts["rescue"]] = (self.rescue.members[:, choice] * counts) @ again_s
+            gradient[parts["rescue"]] = self.rescue.taken_s(self.counts, choice)
         return value, gradient
 
     def time_rows(self) -> LinearRows:
@@ -522,8 +560,7 @@ class _Dual:
         sample.durations, sample.able = self.durations[middle], self.able[middle]
         sample.slots, sample.memory_kb = self.slots[middle], self.memory_kb[middle]
         if self.rescue is not None:
-            again_s, whole_s = self.rescue.again_s[middle], self.rescue.whole_s[middle]
-            sample.rescue = self.rescue._replace(again_s=again_s, whole_s=whole_s)
+            sample.rescue = self.rescue.of_groups(middle)
         return sample.maximum().theta
 
     def _bound(self, best: Maximum, infeasible: bool) -> DivisibleBound:

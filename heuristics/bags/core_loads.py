@@ -72,9 +72,8 @@ class CoreLoads:
 
     def copy(self) -> CoreLoads:
         """Return a state of the same VMs that may be changed without this one."""
-        places, counts, load, late = (of.copy() for of in (self.core_tasks, self.core_count, self.load, self.late))
-        loads = {"load": load, "late": late, "taken": self.taken.copy(), "vm_end": self.vm_end.copy()}
-        return replace(self, core_tasks=places, core_count=counts, **loads)
+        changed = ("core_tasks", "core_count", "load", "late", "taken", "vm_end")
+        return replace(self, **{name: getattr(self, name).copy() for name in changed})
 
     def charge(self, rate: float) -> None:
         """Charge the cost above the budget of the instance, if there is one, at so much for a dollar."""
@@ -709,7 +708,7 @@ def _longest_first(state: CoreLoads, column: IntArray, opened: IntArray) -> bool
         usable = usable[np.argsort(state.core_start[usable], kind="stable")]
         chosen = np.zeros(len(mine), dtype=np.int64)
         by_size(least_loaded_core, seconds[longest_first], usable, state.core_start[usable], chosen)
-        if len(mine) >= MANY_TASKS:  # of fewer, the annealing has time enough to do it
+        if state.instance.n_tasks >= MANY_TASKS:  # of fewer, the annealing has time enough to do it
             chosen -= first
             load = state.core_start[first : first + len(usable)].copy()
             np.add.at(load, chosen, seconds[longest_first])

@@ -105,10 +105,12 @@ def search(
     out_of_question = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
     with suppress(LimitReached):  # then the best plan so far
         if known.first is None and found.best is None and from_start and (few or not begins_with_a_plan(instance)):
-            known = replace(known, first=first_plan(instance))
-            found.take(known.first.schedule)
+            first = first_plan(instance)
+            found.take(first.schedule)
+            known = replace(known, first=first)
         if known.bound is None:
             known = replace(begin(instance, run), first=known.first)
+        assert known.bound is not None, "it was worked out to begin with"
         bound, state = known.bound, None if known.state is None else known.state.copy()
         found.raise_bound(bound.objective)
         if state is not None and instance.n_tasks > FEW_TASKS and not (bursts and _by_assignments(instance)):
@@ -140,7 +142,8 @@ def begin(instance: Instance, run: Run) -> Beginning:
     run : Run
         Its incumbent receives the plan and the bound.
     """
-    found, state = Found(run), None
+    found = Found(run)
+    state: CoreLoads | None = None
     soon = begins_with_a_plan(instance)
     # If there is no plan yet, and will be one soon, nothing but a request to stop ends this.
     awaited = soon and found.best is None and run.threshold == -math.inf
@@ -158,6 +161,23 @@ def begin(instance: Instance, run: Run) -> Beginning:
     first = first_plan(instance) if soon and instance.n_tasks > MANY_TASKS and found.best is None else None
     found.take(None if first is None else first.schedule)
     return Beginning(first, bound, state)
+
+
+def plan_by_prices(instance: Instance) -> Schedule | None:
+    """Plan a large bag by the prices of its bound, where that takes no search; None where it is no plan, or does.
+
+    Where the cost alone counts, VMs that are busy until they must end seldom survive a loss, and lanes are sooner made.
+
+    Parameters
+    ----------
+    instance : Instance
+        With D_spot set.
+    """
+    if instance.n_tasks <= MANY_TASKS or objective_weights(instance)[1] == 0 or not begins_with_a_plan(instance):
+        return None
+    bound = divisible_bound(instance)
+    state = _priced_beginning(instance, bound)[0] if bound.objective < np.inf else None
+    return state.schedule() if state is not None and state.feasible() else None
 
 
 def _has_tried_longest_first(instance: Instance, found: Found, share: float | None) -> bool:
@@ -353,7 +373,8 @@ def _search_core_loads(
     runs, moves = _effort(instance, options)
     rate = _rate(instance, bound)
     goes_on = goes_on and options.moves is None and seconds_left() is not None
-    starts, settled = {0: first_state}, first_state is not None
+    starts: dict[int, CoreLoads | None] = {0: first_state}
+    settled = first_state is not None
     if first_state is not None:
         # With other VMs, the annealing may come further: where cores are filled less, it opens and closes few.
         if goes_on and instance.leaves_time and objective_weights(instance)[1] == 0:

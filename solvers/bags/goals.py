@@ -411,7 +411,7 @@ def _earliest_in_lanes(question: Instance, budget_usd: float, proven_s: int, lim
 
 
 def simple_plan(instance: Instance, proven_s: int, limit_s: float | None) -> Schedule | None:
-    """Return a plan that takes no search: in lanes, and where there is a budget, the earliest found that it pays for.
+    """Return a plan that takes no search: by prices or in lanes; where there is a budget, the earliest it pays for.
 
     Parameters
     ----------
@@ -423,10 +423,11 @@ def simple_plan(instance: Instance, proven_s: int, limit_s: float | None) -> Sch
         Seconds to look for an earlier end.
     """
     from ...heuristics.bags.first_plans import lanes_plan  # here, as above
+    from ...heuristics.bags.search import plan_by_prices
 
     budget = instance.objective.budget_usd
     if budget is None:
-        return lanes_plan(instance)
+        return plan_by_prices(instance) or lanes_plan(instance)
     return _earliest_in_lanes(instance, budget, proven_s, limit_s)
 
 
@@ -455,6 +456,8 @@ def second_stage(
     """
     plan = first.schedule
     assert plan is not None, "there is something to be improved"
+    if out_of_time():
+        return SecondStage(plan, None)
     patience_s = max(BUDGET.patience_for_s(instance.n_tasks) - first_took_s, BUDGET.least_s)
     if first.optimal and seconds_left() is not None:
         patience_s = math.inf  # a limit is there to be used where there is something to be proved

@@ -266,7 +266,7 @@ def _halve(
 def _without(search: _Search, instance: Instance, best: Schedule) -> Attempt:
     """Return a plan that need not survive, and the bound of all plans."""
     bound = divisible_bound(instance).objective
-    if closes_gap(best.objective, bound, LITTLE_TO_GAIN):
+    if closes_gap(best.objective, bound, LITTLE_TO_GAIN) or out_of_time():
         return Attempt(None, bound)
     with suppress(LimitReached), within(BUDGET.least_s if seconds_left() is None else None):
         plain = lanes_plan(instance)
@@ -314,8 +314,8 @@ def surviving_second_stage(
     assert plan is not None, "there is something to be improved"
     survives = partial(can_survive, level=level)
     second = second_stage(attempts, first.instance, first.attempt, survives, first.took_s)
-    ordered = in_surviving_order(second.schedule, level)
-    second = second._replace(schedule=ordered or plan)
+    if second.schedule is not plan:
+        second = second._replace(schedule=in_surviving_order(second.schedule, level) or plan)
     other_d_spot = first.instance.d_spot_s != instance.d_spot_s
     if other_d_spot and not first.instance.leaves_time:  # others may survive with a later D_spot
         second = second._replace(bound=None)
@@ -402,6 +402,14 @@ def _beyond_rescue(schedule: Schedule, level: SurvivalLevel) -> str:
     return f"no plan was found in time that is shown to survive {LOSSES[level]}"
 
 
+def _is_same(plan: Schedule, other: Schedule | None) -> bool:
+    """True if two plans have the same VMs and each task at the same place and time."""
+    if other is None:
+        return False
+    names = ("vm_offer", "vm_machine", "task_vm", "task_core", "task_start_s", "task_baseline")
+    return all(np.array_equal(getattr(plan, name), getattr(other, name)) for name in names)
+
+
 class _Search:
     """The best surviving plan so far."""
 
@@ -437,7 +445,7 @@ class _Search:
         if schedule is None or not schedule.within_budget:
             return False
         plan = plan_of(instance, schedule)
-        ordered = in_surviving_order(plan, self._level)
+        ordered = plan if _is_same(plan, self.best) else in_surviving_order(plan, self._level)
         self._attempts.log.note("survival", instance, plan)
         if ordered is not None and (self.best is None or ordered.objective < self.best.objective):
             self.best = ordered

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -40,9 +41,18 @@ def made_anew(record: WholeDocument, changes: dict[str, Any]) -> WholeDocument |
     return made(lambda: type(record)(**(fields | changes)))
 
 
+def tables_of(record: WholeDocument) -> dict[str, Any]:
+    """All computed tables that a copy may have from the record that it is made of."""
+    return {name: getattr(record, name) for name in Instance.TABLES} if isinstance(record, Instance) else {}
+
+
 def assert_replaced_as_made_anew(record: WholeDocument, changes: dict[str, Any]) -> None:
+    tables_of(record)
     replaced, anew = made(lambda: record.replace(**changes)), made_anew(record, changes)
     assert replaced == anew
+    if not isinstance(replaced, str) and not isinstance(anew, str):
+        kept, computed = tables_of(replaced), tables_of(anew)
+        assert all(np.array_equal(kept[name], computed[name]) for name in kept)
     if isinstance(replaced, WholeDocument) and isinstance(anew, WholeDocument):
         assert replaced.to_document() == anew.to_document()
 

@@ -167,6 +167,16 @@ def test_where_no_simple_plan_survives_though_it_leaves_time_earlier_ends_are_tr
     assert blackout.objective < 1.05 * one_type.objective
 
 
+def test_a_large_bag_has_a_plan_by_prices_that_survives_before_its_time_is_over() -> None:
+    """Of 100,000 tasks, the fastest plan in 5 s was one for the deadline, 2.7 times the bound, and took 10 s."""
+    instance = generate_instance(4_000, catalogue="hads", distinct=True, limit=40, max_on_demand=10**6, goal="fastest")
+    result = solve(instance, survive="one-type", time_limit_s=0.05, threads=1)
+    assert result.survival is not None
+    assert result.survival.verdict == "survives"
+    assert result.schedule is not None
+    assert result.schedule.makespan_s < 0.6 * instance.deadline_s
+
+
 def test_a_plan_from_a_state_is_chosen_that_survives() -> None:
     # The same, 20 s after the first task has begun: it stays on its spot VM, and one of the others goes on demand.
     running = {"task": "t#1", "core": 0, "start_s": -20}
