@@ -67,7 +67,8 @@ from ..programme import MOST_CUTS, LinearRows, Maximum, maximise_concave, maximi
 
 _MANY_GROUPS = 5_000
 _SAMPLE = 1_500
-_FEW_CUTS = 25
+FEW_CUTS = 25
+"""Evaluations from multipliers that are nearly the best ones."""
 _NOTHING, _NO_PRICES = np.zeros(0), np.zeros((0, 0))
 _LEAST_WORK, _BOUND = "_least_work_s_of_offers", "_divisible_bound"
 
@@ -526,7 +527,7 @@ class _Dual:
         if len(self.counts) > _MANY_GROUPS:
             # The prices of a sample are nearly those of the bag; what is left to be done is little.
             near = self._prices_of_sample()
-            best = maximise_concave(self.tasks, second, limits, 1e6 * box, _FEW_CUTS, OPTIMALITY_TOLERANCE, near)
+            best = maximise_concave(self.tasks, second, limits, 1e6 * box, FEW_CUTS, OPTIMALITY_TOLERANCE, near)
             if best.value <= self.worst:
                 return best
         last_box, tolerance = 1e6 * (1 + self.worst), OPTIMALITY_TOLERANCE

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
+from ...bounds.bags.divisible_bound import FEW_CUTS, DivisibleBound, divisible_bound
+from ...bounds.programme import MOST_CUTS
 from ...core.capacities import lower_of, slots_of
 from ...core.limits import LimitReached, checkpoint, out_of_time
 from ...core.quantities import MAX_SECONDS, OPTIMALITY_TOLERANCE, FloatArray, IntArray
@@ -75,6 +76,7 @@ def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, p
     instance = by(last_s)
     if instance.machines:
         return None
+    multipliers: FloatArray | None = None
 
     def in_lanes(last_s: int, bound: DivisibleBound | None = None) -> Schedule | None:
         lanes = _lanes(instance, bound)
@@ -86,8 +88,11 @@ def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, p
         return None if found is None else found.schedule()
 
     def by_least_rent(moment_s: int) -> Schedule | None:
+        nonlocal multipliers
         question = by(moment_s)
-        bound = divisible_bound(question)
+        # The prices of one moment are near those of the next.
+        bound = divisible_bound(question, multipliers, MOST_CUTS if multipliers is None else FEW_CUTS)
+        multipliers = bound.multipliers
         state = least_rent_start(question, bound, 0) if bound.objective <= most_usd else None
         return None if state is None else state.schedule()
 

@@ -394,18 +394,22 @@ def _earliest_start(question: Instance, initial: Schedule | None, budget_usd: fl
     start = None if initial is None else plan_of(question, initial)
     if out_of_time() or question.has_dates:  # that plan knows none
         return start
-    early = _earliest_in_lanes(question, budget_usd, proven_s, share_of_time(BUDGET.half))
-    if early is None:
-        return start
-    earlier = start is None or start.cost_usd > at_most(budget_usd) or early.makespan_s < start.makespan_s
-    return early if earlier and kept(early) is not None else start
+    paid = start is not None and start.cost_usd <= at_most(budget_usd)
+    last_s = start.makespan_s - 1 if start is not None and paid else question.deadline_s
+    early = _earliest_plan(question, budget_usd, (proven_s, last_s), share_of_time(BUDGET.half))
+    return start if early is None or kept(early) is None else early
 
 
-def _earliest_in_lanes(question: Instance, budget_usd: float, proven_s: int, limit_s: float | None) -> Schedule | None:
+def _earliest_plan(
+    question: Instance, budget_usd: float, moments_s: tuple[int, int], limit_s: float | None
+) -> Schedule | None:
+    """Return a plan that ends between two moments and costs no more; None if none is soon found."""
     from ...heuristics.bags.first_plans import earliest_plan  # here, since few ask for it
 
+    proven_s, last_s = moments_s
+    if last_s < proven_s:
+        return None
     with within(limit_s):
-        last_s = question.deadline_s
         early = earliest_plan(partial(cheapest_by, question), at_most(budget_usd), last_s, proven_s)
     return None if early is None else plan_of(question, early)
 
@@ -428,7 +432,7 @@ def simple_plan(instance: Instance, proven_s: int, limit_s: float | None) -> Sch
     budget = instance.objective.budget_usd
     if budget is None:
         return plan_by_prices(instance) or lanes_plan(instance)
-    return _earliest_in_lanes(instance, budget, proven_s, limit_s)
+    return _earliest_plan(instance, budget, (proven_s, instance.deadline_s), limit_s)
 
 
 def second_stage(

@@ -180,11 +180,9 @@ def _with_enough_time(
             watch = Stopwatch()
             if search.take(of_bag(question), plan):
                 look_s = watch.seconds()
-                if _leaves_enough(question):
-                    return question, start, look_s
-                if start is not None and start.objective < plan.objective:
-                    return asked, plan_of(asked, start), look_s
-                return asked, plan, look_s
+                asked = question if _leaves_enough(question) else asked
+                better = plan if start is None or plan.objective <= start.objective else start
+                return asked, plan_of(asked, better), look_s
     return question, start, 0.0
 
 
