@@ -411,11 +411,13 @@ class CorePatternStarts:
             mine, cores = cores[: n_vms * offer.vcpus], cores[n_vms * offer.vcpus :]
             held = sorted(((int(counts @ (seconds * memory)), at) for at, (_, counts) in enumerate(mine)), reverse=True)
             vms: list[list[IntArray]] = [[] for _ in range(n_vms)]
-            load = [0] * n_vms
+            least = [(0, vm) for vm in range(n_vms)]  # what each VM with a free core holds
             for each, at in held:
-                vm = min((vm for vm in range(n_vms) if len(vms[vm]) < offer.vcpus), key=load.__getitem__)
+                load, vm = heappop(least)
                 vms[vm].append(mine[at][1])
-                load[vm] += each
+                if len(vms[vm]) < offer.vcpus:
+                    heappush(least, (load + each, vm))
+            checkpoint()
             queues += [self._queue(offer, of_vm, seconds, tasks) for of_vm in vms]
         return queues
 
@@ -435,9 +437,11 @@ class CorePatternStarts:
         instance = self.instance
         seconds = instance.sustained_s[instance.task_group]
         vcpus = np.array([queue.offer.vcpus for queue in queues])
+        offers = np.array([queue.offer.index for queue in queues], dtype=np.int64)
         load = np.array([seconds[queue.tasks, queue.offer.index].sum() for queue in queues]) / vcpus
         for task in tasks:
-            mine = np.array([seconds[task, queue.offer.index] for queue in queues], dtype=np.int64)
+            checkpoint()
+            mine = seconds[task, offers]
             if not (mine < NEVER).any():
                 return False
             more = np.where(mine < NEVER, mine / vcpus, np.inf)
