@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ..core.bill import Bill, Rents, begun_s, billed_s, session_usd
 from ..core.errors import Issue, input_error, public
@@ -79,9 +79,15 @@ from .instance_checks import (
     with_pools,
 )
 
+Value = TypeVar("Value")
+
 INSTANCE_FORMAT: Literal["spotbag.instance/1"] = "spotbag.instance/1"
 _FEW_TASKS = 100
 """Entries that are checked faster one by one than by arrays."""
+
+
+class TableOfBag(cached_property[Value]):
+    """A computed property that tasks, VM types, machines and checkpoints alone decide: copies with others share it."""
 
 
 class RunningTasks(NamedTuple):
@@ -238,41 +244,11 @@ class Instance(WholeDocument):
     row of its *group*, the entry of ``tasks`` it belongs to: ``instance.runtime_s[instance.task_group]``.
     """
 
+    model_config = ConfigDict(ignored_types=(TableOfBag,))
     FORMAT: ClassVar[str] = INSTANCE_FORMAT
     SCHEMA: ClassVar[str] = "instance.schema.json"
     most_entries: ClassVar[int] = MAX_TASKS
     LONG_LIST: ClassVar[str] = "tasks"
-    TABLES: ClassVar[frozenset[str]] = frozenset(
-        [
-            "n_tasks",
-            "group_size",
-            "group_ids",
-            "task_group",
-            "task_ids",
-            "task_index",
-            "has_dates",
-            "release_s",
-            "in_market",
-            "weight",
-            "has_commands",
-            "given_memory_mb",
-            "needed_kb",
-            "cores",
-            "slots",
-            "memory_beside_cores",
-            "memory_kb",
-            "memory_never_binds",
-            "given_runtime_s",
-            "runtime_s",
-            "offer_runtime_s",
-            "duration_s",
-            "sustained_s",
-            "checkpoint_interval_s",
-            "dump_s",
-            "checkpoint_count",
-        ]
-    )
-    """Computed tables that tasks, VM types, machines and checkpoints alone decide."""
     leaves_time: ClassVar[bool] = False
     """True if tasks on spot VMs must leave time to be done again; see `spotbag.schedules.rescuable`."""
     format: Literal["spotbag.instance/1"] = INSTANCE_FORMAT
@@ -321,7 +297,8 @@ class Instance(WholeDocument):
         made = super().replace(**changes)
         if not concerns(changes.keys(), "tasks", "vm_types", "machines", "checkpoint"):
             # Of a large bag, they take a second: questions with other moments, limits or goals are asked one by one.
-            made.__dict__.update({name: self.__dict__[name] for name in self.TABLES & self.__dict__.keys()})
+            kind, known = type(self), vars(self).items()
+            made.__dict__.update({name: of for name, of in known if isinstance(getattr(kind, name, None), TableOfBag)})
         return made
 
     @classmethod
@@ -396,27 +373,27 @@ class Instance(WholeDocument):
         """Another instance that has the entries of ``tasks`` as they are, and which they are there; None otherwise."""
         return None
 
-    @cached_property
+    @TableOfBag
     def n_tasks(self) -> int:
         """Number of tasks, each counted."""
         return int(self.group_size.sum())
 
-    @cached_property
+    @TableOfBag
     def group_size(self) -> IntArray:
         """Number of tasks of each group, shape (n_groups,)."""
         return read_only(np.array([task.count or 1 for task in self.task_rows], dtype=np.int64))
 
-    @cached_property
+    @TableOfBag
     def group_ids(self) -> tuple[str, ...]:
         """Id of each group, shape (n_groups,)."""
         return tuple([task.id for task in self.task_rows])
 
-    @cached_property
+    @TableOfBag
     def task_group(self) -> IntArray:
         """Entry of ``tasks`` for each task, shape (n_tasks,)."""
         return read_only(np.repeat(np.arange(len(self.tasks)), self.group_size))
 
-    @cached_property
+    @TableOfBag
     def task_ids(self) -> tuple[str, ...]:
         """Id of each task, shape (n_tasks,)."""
         if self.n_tasks == len(self.tasks):
@@ -425,12 +402,12 @@ class Instance(WholeDocument):
         copies = ([group] if count == 1 else [f"{group}#{k}" for k in range(1, count + 1)] for group, count in entries)
         return tuple(chain.from_iterable(copies))
 
-    @cached_property
+    @TableOfBag
     def has_dates(self) -> bool:
         """True if any task has a release or a deadline of its own."""
         return any(task.ready_s or task.deadline_s or task.deadline_s == 0 for task in self.task_rows)
 
-    @cached_property
+    @TableOfBag
     def release_s(self) -> IntArray:
         """Earliest start of a task of each group, shape (n_groups,)."""
         if not self.has_dates:
@@ -445,7 +422,7 @@ class Instance(WholeDocument):
             return np.broadcast_to(np.int64(self.deadline_s), len(self.tasks))
         return read_only(np.array([due_s(task, self.deadline_s) for task in self.task_rows], dtype=np.int64))
 
-    @cached_property
+    @TableOfBag
     def in_market(self) -> BoolArray:
         """Mask of the markets that a task of each group may be on, shape (n_groups, n_markets), by `MARKETS`."""
         named = [task.markets or None for task in self.task_rows]
@@ -458,12 +435,12 @@ class Instance(WholeDocument):
         """Mask of the groups whose tasks may be on demand, shape (n_groups,): all others are lost with their VM."""
         return self.in_market[:, MARKETS.index("on-demand")]
 
-    @cached_property
+    @TableOfBag
     def weight(self) -> FloatArray:
         """Weight of a task of each group among those that are late, shape (n_groups,)."""
         return read_only(np.array([task.weight or 1.0 for task in self.task_rows]))
 
-    @cached_property
+    @TableOfBag
     def has_commands(self) -> bool:
         """True if any task has a command."""
         return any(task.command for task in self.task_rows)
@@ -480,34 +457,34 @@ class Instance(WholeDocument):
             return commands
         return [commands[group] for group in self.task_group.tolist()]
 
-    @cached_property
+    @TableOfBag
     def task_index(self) -> Mapping[str, int]:
         """Position of each task by its id."""
         return FrozenDict(zip(self.task_ids, range(self.n_tasks), strict=True))
 
-    @cached_property
+    @TableOfBag
     def given_memory_mb(self) -> FloatArray:
         """Memory need of each group as given, shape (n_groups,)."""
         return read_only(np.array([task.memory_mb for task in self.task_rows]))
 
-    @cached_property
+    @TableOfBag
     def needed_kb(self) -> IntArray:
         """Memory need of each group in KB, rounded up, shape (n_groups,)."""
         return read_only(whole(self.given_memory_mb * KB_PER_MB))
 
-    @cached_property
+    @TableOfBag
     def cores(self) -> IntArray:
         """Cores of a task of each group, shape (n_groups,)."""
         return read_only(np.array([task.cores or 1 for task in self.task_rows], dtype=np.int64))
 
-    @cached_property
+    @TableOfBag
     def slots(self) -> Slots:
         """Slots of the bag; see there."""
         running = ((named_cores(run), machine.type) for machine in self.machines for run in machine.running)
         slots = Slots.of(self.cores, self.vm_types, running)
         return slots._replace(beside_memory=slots.shared and self.memory_beside_cores)
 
-    @cached_property
+    @TableOfBag
     def memory_beside_cores(self) -> bool:
         """True if tasks that fit the cores of a VM may not fit its memory."""
         order = np.argsort(-self.needed_kb / self.cores, kind="stable")
@@ -520,7 +497,7 @@ class Instance(WholeDocument):
                 return True
         return False
 
-    @cached_property
+    @TableOfBag
     def memory_kb(self) -> IntArray:
         """Need of a task of each group, of what tasks on a VM share, shape (n_groups,): memory in KB, slots, or both.
 
@@ -528,12 +505,12 @@ class Instance(WholeDocument):
         """
         return read_only(self.slots.amount(self.cores // self.slots.cores, self.needed_kb))
 
-    @cached_property
+    @TableOfBag
     def given_runtime_s(self) -> FloatArray:
         """Run time of each group on each VM type as given, shape (n_groups, n_types); infinite if it cannot run."""
         return read_only(given_runtime_s(self.task_rows, self.vm_types))
 
-    @cached_property
+    @TableOfBag
     def runtime_s(self) -> IntArray:
         """Run time of each group on each VM type in whole seconds, shape (n_groups, n_types).
 
@@ -689,7 +666,7 @@ class Instance(WholeDocument):
         np.maximum.at(ends_s, self.running.machine, self.running_end_s)
         return read_only(held_s(self.rents, self.machine_offer, self.machine_paid_until_s, ends_s))
 
-    @cached_property
+    @TableOfBag
     def duration_s(self) -> IntArray:
         """Seconds for which a task occupies a core, shape (n_groups, n_offers, 2); see `durations.duration_table`.
 
@@ -699,7 +676,7 @@ class Instance(WholeDocument):
             duration_table(self.checkpoint, self.given_memory_mb, self.runtime_s, self.offers, self.in_market)
         )
 
-    @cached_property
+    @TableOfBag
     def offer_runtime_s(self) -> IntArray:
         """Run time of each group on each offer, without checkpoints, shape (n_groups, n_offers).
 
@@ -770,7 +747,7 @@ class Instance(WholeDocument):
         """Mask of the spot offers, shape (n_offers,)."""
         return read_only(np.array([offer.market == "spot" for offer in self.offers]))
 
-    @cached_property
+    @TableOfBag
     def memory_never_binds(self) -> BoolArray:
         """Types on which any tasks that fill the cores fit the memory together, shape (n_types,)."""
         # Where the tasks of a whole bag fit, so do those that are left of it.
@@ -780,17 +757,17 @@ class Instance(WholeDocument):
         sizes = [self.slots.of_type(vm_type) for vm_type in self.vm_types]
         return read_only(memory_never_binds(sizes, self.memory_kb, self.runtime_s, self.group_size, known))
 
-    @cached_property
+    @TableOfBag
     def checkpoint_interval_s(self) -> FloatArray:
         """Work between two checkpoints of each group on a spot VM, shape (n_groups,); infinite without checkpoints."""
         return read_only(checkpoint_interval_s(self.checkpoint, self.given_memory_mb))
 
-    @cached_property
+    @TableOfBag
     def dump_s(self) -> FloatArray:
         """Time to write one checkpoint of each group, shape (n_groups,)."""
         return read_only(dump_s(self.checkpoint, self.given_memory_mb))
 
-    @cached_property
+    @TableOfBag
     def checkpoint_count(self) -> FloatArray:
         """Checkpoints of each group on a spot VM of each type, shape (n_groups, n_types)."""
         return read_only(checkpoint_count(self.checkpoint, self.given_memory_mb, self.runtime_s))

@@ -16,7 +16,7 @@ import numpy as np
 from ..core.quantities import MAX_SECONDS, NOISE, BoolArray, FloatArray, IntArray, read_only
 from ..core.record_lists import grouped_by
 from ..instances.entries import BASELINE, FULL_SPEED, NEVER, RentalOffer, due_s, limits_of, most_within
-from ..instances.instance import Instance, RescueTime
+from ..instances.instance import Instance, RescueTime, TableOfBag
 from .schedule import Schedule
 
 Kind = TypeVar("Kind", bound=Instance)
@@ -46,7 +46,6 @@ class RescuableInstance(Instance):
         count on all of it.
     """
 
-    TABLES: ClassVar[frozenset[str]] = (Instance.TABLES | {"_any_duration_s"}) - _OF_LATEST
     leaves_time: ClassVar[bool] = True
     rescued_by_s: int
     lost_at_once: Literal["pool", "type", "market"]
@@ -202,7 +201,7 @@ class RescuableInstance(Instance):
         """Seconds until a task of each group is done that is lost after ``done`` checkpoints, shape (n_groups,)."""
         return redone_after_s(self._on_demand_s, done, self.checkpoint_interval_s, self.runtime_s[:, type_index])
 
-    @cached_property
+    @TableOfBag
     def _any_duration_s(self) -> IntArray:
         """Durations, also where no rescue would be possible; what `super` works out would be kept by its own name."""
         found: IntArray = Instance.__dict__["duration_s"].func(self)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -45,30 +44,23 @@ _MOST_LATE = 4e-3
 """Share of the load that may be late at the start, which the annealing puts right."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """What is known of a bag before it is searched.
+class Start(NamedTuple):
+    """The bound of a bag, and the state that its search begins with, if there is to be one."""
 
-    Attributes
-    ----------
-    first : Outcome or None
-        Result of `first_plan`, if it was asked.
-    bound : DivisibleBound or None
-        Absent if it is still to be worked out, and with it the state.
-    state : CoreLoads or None
-        State that the search begins with, if there is to be one.
-    """
+    bound: DivisibleBound
+    state: CoreLoads | None
 
-    first: Outcome | None = None
-    bound: DivisibleBound | None = None
-    state: CoreLoads | None = None
+    def copy(self) -> Start:
+        """Return a start whose state may be changed: other searches begin with this one, too."""
+        return Start(self.bound, None if self.state is None else self.state.copy())
 
 
 def search(
     instance: Instance,
     options: SearchOptions,
     run: Run,
-    beginning: Beginning | None = None,
+    first: Outcome | None = None,
+    start: Start | None = None,
     *,
     bursts: bool = True,
     goes_on: bool = True,
@@ -83,64 +75,57 @@ def search(
         Effort.
     run : Run
         Seed, time limit, progress.
-    beginning : Beginning, optional
-        What is known of the bag before.
+    first, start : Outcome and Start, optional
+        Results of `first_plan` and of `begin`, if they were asked before.
     bursts : bool
-        Whether full speed of burstable VMs is planned where memory never binds; else they run at the baseline, which
-        takes no longer than the moves do.
+        Whether full speed of burstable VMs is planned where memory never binds; that takes longer than the moves do.
     goes_on : bool
         Whether a time limit is used to its end where nothing of that is planned; else each run is made once.
 
     Returns
     -------
     Outcome
-        The best plan met, with a proven lower bound: of the annealing, and of the greedy and longest task first where
-        memory may bind or there are at most 3,000 tasks.
+        The best plan met, with a proven lower bound; also of longest task first, and of the first plan if it is asked.
     """
-    found, known = Found(run), beginning or Beginning()
+    found = Found(run)
     memory_free = memory_is_free(instance) and not instance.has_dates  # loads of cores know none
     from_start = not (instance.machines or instance.has_dates)  # the simple heuristics know no others
     few = from_start and (instance.n_tasks <= MANY_TASKS or not memory_free)
-    # Where memory may bind, longest task first takes seconds for 1,000 tasks; the annealing makes more of them.
+    # Longest task first takes seconds for 1,000 tasks then; the annealing makes more of them.
     out_of_question = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
     with suppress(LimitReached):  # then the best plan so far
-        if known.first is None and found.best is None and from_start and (few or not begins_with_a_plan(instance)):
+        if first is None and found.best is None and from_start and (few or not begins_with_a_plan(instance)):
             first = first_plan(instance)
             found.take(first.schedule)
-            known = replace(known, first=first)
-        if known.bound is None:
-            known = replace(begin(instance, run), first=known.first)
-        assert known.bound is not None, "it was worked out to begin with"
-        bound, state = known.bound, None if known.state is None else known.state.copy()
+        bound, state = begin(instance, run) if start is None else start.copy()
         found.raise_bound(bound.objective)
-        if state is not None and instance.n_tasks > FEW_TASKS and not (bursts and _by_assignments(instance)):
+        at_once = FEW_TASKS < instance.n_tasks <= MANY_TASKS  # the plan of a larger bag is taken where it begins
+        if state is not None and at_once and not (bursts and _by_assignments(instance)):
             found.take(state.schedule())
         elif few and not out_of_question:
             out_of_question = _has_tried_longest_first(instance, found, None if memory_free else _SHARE_OF_LPT)
             checkpoint()
         # If it is proved infeasible, whoever asked sees that the simple heuristics found nothing either.
-        unanswered = bound.objective < np.inf and not run.answered(found.objective, bound.objective)
-        if unanswered and memory_free:
-            _search_cores(instance, bound, options, found, bursts, goes_on, state)
-        elif unanswered:
-            _search_queues(instance, bound, options, found)
-    with suppress(LimitReached):
-        if found.best is None:
-            return _without_annealing(instance, run, found, known.first, longest_first=not out_of_question)
+        if bound.objective < np.inf and not run.answered(found.objective, bound.objective):
+            if memory_free:
+                _search_cores(instance, bound, options, found, bursts, goes_on, state)
+            else:
+                _search_queues(instance, bound, options, found)
+    if found.best is None:
+        with suppress(LimitReached):
+            return _without_annealing(instance, run, found, first, longest_first=not out_of_question)
     return Outcome(found.best, bound=found.proven)
 
 
-def begin(instance: Instance, run: Run) -> Beginning:
+def begin(instance: Instance, run: Run) -> Start:
     """Bound a bag, and make the state that the search begins with if that is a plan, or is soon one.
-
-    A large bag has a plan then: that of the state, or the first one of others.
 
     Parameters
     ----------
     instance : Instance
         With D_spot set.
     run : Run
-        Its incumbent receives the plan and the bound.
+        Its incumbent receives the bound, and the plan of a large bag.
     """
     found = Found(run)
     state: CoreLoads | None = None
@@ -150,17 +135,16 @@ def begin(instance: Instance, run: Run) -> Beginning:
     with overtime(math.inf) if awaited else nullcontext():
         bound = divisible_bound(instance)
         found.raise_bound(bound.objective)
-        soon = soon and bound.objective < np.inf
-        if soon and objective_weights(instance)[1] == 0:
+        if not soon or bound.objective == np.inf:
+            return Start(bound, None)
+        if objective_weights(instance)[1] == 0:
             state = _plan_to_begin_with(instance, bound)
-        elif soon:
+        else:
             state, roomy = _priced_beginning(instance, bound)
             state = state if state is not None and (roomy or state.feasible()) else None
-        if soon and instance.n_tasks > MANY_TASKS:
-            found.take(state.schedule() if state is not None and state.feasible() else None)
-    first = first_plan(instance) if soon and instance.n_tasks > MANY_TASKS and found.best is None else None
-    found.take(None if first is None else first.schedule)
-    return Beginning(first, bound, state)
+        if instance.n_tasks > MANY_TASKS and state is not None and state.feasible():
+            found.take(state.schedule())
+    return Start(bound, state)
 
 
 def plan_by_prices(instance: Instance) -> Schedule | None:

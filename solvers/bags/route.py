@@ -21,7 +21,7 @@ from ...core.limits import LimitReached, checkpoint, clock_s, out_of_time, own_w
 from ...core.processes import run_in_threads
 from ...heuristics.bags.annealing import SearchOptions
 from ...heuristics.bags.first_plans import first_plan
-from ...heuristics.bags.search import PLAIN_MOVES, Beginning, begin, begins_with_a_plan, bursting_pays, search
+from ...heuristics.bags.search import PLAIN_MOVES, Start, begin, begins_with_a_plan, bursting_pays, search
 from ...instances.instance import Instance
 from ...models.bags.task_classes import (
     MOST_CLASSES,
@@ -56,8 +56,10 @@ class Facts:
         Seed, threads and what is asked; its incumbent is the best plan and bound so far.
     limited : bool
         Whether there is a time limit.
-    beginning : Beginning
-        What the search is to know, once the first plan was asked for.
+    first : Outcome or None
+        Result of `first_plan`, once it was asked.
+    start : Start or None
+        What the search begins with, of a large bag that has its first plan by it.
     configurations : ConfigurationBound or None
         The bound of configurations, once it is known.
     """
@@ -65,7 +67,8 @@ class Facts:
     def __init__(self, instance: Instance, run: Run) -> None:
         self.instance, self.run = instance, run
         self.limited = seconds_left() is not None
-        self.beginning = Beginning()
+        self.first: Outcome | None = None
+        self.start: Start | None = None
         self.configurations: ConfigurationBound | None = None
 
     @cached_property
@@ -424,11 +427,11 @@ def auto(instance: Instance, run: Run) -> Outcome:
 
 def _first_plan(facts: Facts, part: Run) -> Outcome:
     if facts.n_tasks > MANY_TASKS and begins_with_a_plan(facts.instance):
-        facts.beginning = begin(facts.instance, part)
-        return Outcome(None)
-    first = first_plan(facts.instance)
-    facts.beginning = Beginning(first)
-    return first
+        facts.start = begin(facts.instance, part)
+        if part.incumbent.schedule is not None or part.incumbent.bound == math.inf:
+            return Outcome(None)
+    facts.first = first_plan(facts.instance)
+    return facts.first
 
 
 def _counts(facts: Facts, part: Run) -> Outcome:
@@ -466,11 +469,11 @@ def _first_search(facts: Facts, part: Run) -> Outcome:
     options = SearchOptions(2 * PLAIN_MOVES if facts.is_proved_soon else None)
     if facts.from_state:
         return search(facts.instance, options, part)
-    return search(facts.instance, options, part, facts.beginning, bursts=not facts.few_classes, goes_on=False)
+    return search(facts.instance, options, part, facts.first, facts.start, bursts=not facts.few_classes, goes_on=False)
 
 
 def _last_search(facts: Facts, part: Run) -> Outcome:
-    return search(facts.instance, SearchOptions(), part, facts.beginning)
+    return search(facts.instance, SearchOptions(), part, facts.first, facts.start)
 
 
 def _never(facts: Facts) -> bool:

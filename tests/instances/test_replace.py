@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from spotbag.core.errors import InputError
 from spotbag.core.records import WholeDocument
 from spotbag.instances.entries import VmType
-from spotbag.instances.instance import Instance
+from spotbag.instances.instance import Instance, TableOfBag
 from spotbag.instances.library import library_instance
 from spotbag.instances.platforms.platform import Platform
 from spotbag.instances.platforms.platform_files import library_platform
@@ -43,7 +43,8 @@ def made_anew(record: WholeDocument, changes: dict[str, Any]) -> WholeDocument |
 
 def tables_of(record: WholeDocument) -> dict[str, Any]:
     """All computed tables that a copy may have from the record that it is made of."""
-    return {name: getattr(record, name) for name in Instance.TABLES} if isinstance(record, Instance) else {}
+    names = [name for name in dir(type(record)) if isinstance(getattr(type(record), name, None), TableOfBag)]
+    return {name: getattr(record, name) for name in names}
 
 
 def assert_replaced_as_made_anew(record: WholeDocument, changes: dict[str, Any]) -> None:
