@@ -6,25 +6,19 @@ baseline.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from ...core.errors import ModelRefusal
-from ...core.limits import checkpoint
 from ...core.quantities import IntArray
-from ...instances.entries import FULL_SPEED, NEVER, Objective, Offer, Task, VmType
+from ...instances.entries import Objective, Offer, Task, VmType
 from ...instances.instance import Instance
 from ...schedules.method import Outcome, Run
-from ...schedules.schedule import Schedule
 from ...solvers.backend import SolverLimits
 from ...solvers.cp_sat import solve_cp_model
 
 PLANTED_S = 1000
 """Time for which each machine of a planted bag is busy, without a gap, in the best plan."""
-_MOST_VARIABLES = 2_000_000
-"""Pairs of a job and a machine in the plain model."""
 
 
 def identical_machines(
@@ -97,7 +91,7 @@ def plain_cp_sat(instance: Instance, run: Run) -> Outcome:
     Parameters
     ----------
     instance : Instance
-        Of VMs of one core, without spot VMs and with memory that never binds; the makespan alone counts.
+        Of which the makespan alone counts; see `AssignmentModel`.
     run : Run
         Seed, time limit and threads.
 
@@ -106,47 +100,8 @@ def plain_cp_sat(instance: Instance, run: Run) -> Outcome:
     ModelRefusal
         If the instance is another, or too large.
     """
-    from ortools.sat.python import cp_model
+    from ...models.bags.assignment_model import AssignmentModel  # here, since CP-SAT takes a second to load
 
-    # A variable for each task and single machine, without symmetry breaking: the plain textbook model.
-    offers = [offer for offer in instance.offers if offer.limit]
-    machines = np.repeat(np.arange(len(offers)), [offer.limit for offer in offers])
-    plain = all(offer.vcpus == 1 and offer.market == "on-demand" and not offer.burstable for offer in offers)
-    if not plain or instance.cost_weight or instance.boot_overhead_s or not all(instance.memory_never_binds):
-        raise ModelRefusal("the plain model is of VMs of one core, on demand, of which the makespan alone counts")
-    if instance.n_tasks * len(machines) > _MOST_VARIABLES:
-        raise ModelRefusal(f"the plain model has at most {_MOST_VARIABLES:,} variables")
-    columns = [offer.index for offer in offers]
-    times_s = instance.duration_s[:, columns, FULL_SPEED][:, machines][instance.task_group]
-    model = cp_model.CpModel()
-    last = model.new_int_var(0, instance.deadline_s, "makespan")
-    on: list[dict[int, Any]] = []
-    for row in times_s.tolist():
-        checkpoint()
-        on.append({machine: model.new_bool_var("") for machine, seconds in enumerate(row) if seconds < NEVER})
-        model.add_exactly_one(on[-1].values())
-    for machine, column in enumerate(times_s.T.tolist()):
-        checkpoint()
-        members = [task for task, variables in enumerate(on) if machine in variables]
-        load = cp_model.LinearExpr.weighted_sum([on[task][machine] for task in members], [column[k] for k in members])
-        model.add(load <= last)
-    model.minimize(last)
-
-    def machine_of_tasks(value: Callable[[Any], int]) -> IntArray:
-        chosen = [next(machine for machine, variable in row.items() if value(variable)) for row in on]
-        return np.array(chosen, dtype=np.int64)
-
-    answer = solve_cp_model(model, SolverLimits.of_run(run), machine_of_tasks, factor=instance.makespan_scale_s)
-    if answer.values is None:
-        return Outcome(None, "the plain model found no plan in time", bound=answer.bound)
-    rented, task_vm = np.unique(answer.values, return_inverse=True)
-    seconds = times_s[np.arange(instance.n_tasks), answer.values]
-    start_s = np.zeros(instance.n_tasks, dtype=np.int64)
-    for vm in range(len(rented)):
-        mine = np.flatnonzero(task_vm == vm)
-        start_s[mine] = np.cumsum(seconds[mine]) - seconds[mine]
-    # Each machine has one core, and no task a mode.
-    nothing = np.zeros(instance.n_tasks, dtype=np.int64)
-    offer_of_vm = np.array(columns, dtype=np.int64)[machines[rented]]
-    plan = Schedule(instance, offer_of_vm, task_vm, nothing, start_s, nothing.astype(bool))
-    return Outcome(plan, bound=answer.bound)
+    model = AssignmentModel(instance, instance.boot_overhead_s, instance.deadline_s)
+    answer = solve_cp_model(model.model, SolverLimits.of_run(run), model.schedule, model.factor, model.constant)
+    return Outcome(answer.values, "the plain model found no plan in time", bound=answer.bound)

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from ...bounds.bags.divisible_bound import FEW_CUTS, DivisibleBound, divisible_bound
-from ...bounds.programme import MOST_CUTS
 from ...core.capacities import lower_of, slots_of
 from ...core.limits import LimitReached, checkpoint, out_of_time
 from ...core.quantities import MAX_SECONDS, OPTIMALITY_TOLERANCE, FloatArray, IntArray
@@ -91,7 +90,8 @@ def earliest_plan(by: Callable[[int], Instance], most_usd: float, last_s: int, p
         nonlocal multipliers
         question = by(moment_s)
         # The prices of one moment are near those of the next.
-        bound = divisible_bound(question, multipliers, MOST_CUTS if multipliers is None else FEW_CUTS)
+        warm = () if multipliers is None else (multipliers, FEW_CUTS)
+        bound = divisible_bound(question, *warm)
         multipliers = bound.multipliers
         state = least_rent_start(question, bound, 0) if bound.objective <= most_usd else None
         return None if state is None else state.schedule()

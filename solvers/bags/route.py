@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _FEW, _MIDDLING = 12, 60
 """Tasks of a tiny bag, or classes of one with few; tasks of a middling bag."""
+MOST_ASSIGNABLE = 25_000
+"""Pairs of a task and a core, of which CP-SAT makes something in seconds."""
 
 
 class Facts:
@@ -171,6 +173,15 @@ class Facts:
         return objective_weights(self.instance)[0] == 0 and len(usable_offers(self.instance)) > 1
 
     @cached_property
+    def assignable(self) -> bool:
+        """True if a model of which core each task is on may prove the least makespan, or find a better plan."""
+        if self.small or self.from_state or not (self.by_time_alone and self.cores_alone):
+            return False
+        from ...models.bags.assignment_model import n_pairs
+
+        return n_pairs(self.instance) <= MOST_ASSIGNABLE
+
+    @cached_property
     def binds(self) -> bool:
         """True if the bound of configurations is worth its time: memory binds, or credits in a middling bag.
 
@@ -194,7 +205,8 @@ class Facts:
             return False
         if self.from_state:
             return self.exact
-        return not (self.cores_alone or self.few_classes) and (self.middling or self.few_for_columns)
+        exact = not (self.cores_alone or self.few_classes) and (self.middling or self.few_for_columns)
+        return exact or self.assignable
 
     @cached_property
     def first_search_s(self) -> float:
@@ -455,6 +467,23 @@ def _core_patterns(facts: Facts, part: Run) -> Outcome:
     return Outcome(None, bound=core_pattern_bound(facts.instance, facts.configurations, enough))
 
 
+def _assignment(facts: Facts, part: Run) -> Outcome:
+    from ...models.bags.assignment_model import AssignmentModel
+    from ..backend import SolverLimits
+    from ..cp_sat import solve_cp_model
+    from .exact_method import exact_outcome
+
+    instance, known = facts.instance, part.incumbent
+    second = objective_weights(instance)[1]
+    first_s = max(math.ceil(known.bound / second - 1e-6), instance.boot_overhead_s)
+    last_s = instance.deadline_s if known.schedule is None else known.schedule.makespan_s - 1
+    if first_s > last_s:
+        return Outcome(None)
+    model = AssignmentModel(instance, first_s, last_s)
+    answer = solve_cp_model(model.model, SolverLimits.of_run(part), model.schedule, model.factor, model.constant)
+    return exact_outcome(instance, part.initial, answer.values, answer.bound, "CP-SAT found no plan in time")
+
+
 def _by(name: str) -> Callable[[Facts, Run], Outcome]:
     """Return the step that asks a method."""
 
@@ -488,9 +517,10 @@ STEPS = (
     Step("slack-fleets", "proof", lambda b: b.by_slack, _by("class-programme")),
     Step("first search", "both", lambda b: True, _first_search, lambda b: b.hurried, lambda b: b.first_search_s),
     Step("core-patterns", "proof", lambda b: b.configurations is not None, _core_patterns),
+    Step("assignment", "proof", lambda b: b.assignable, _assignment),
     Step("class-programme", "proof", lambda b: b.classed and not b.by_slack, _by("class-programme")),
     Step("patterns", "proof", lambda b: b.classed, _by("patterns")),
-    Step("columns", "proof", lambda b: b.few_for_columns, _by("columns")),
+    Step("columns", "proof", lambda b: b.few_for_columns and not b.assignable, _by("columns")),
     Step("interval", "proof", lambda b: b.exact, _by("interval")),
     Step("search", "search", lambda b: b.searches_again, _last_search, _never),
 )
