@@ -297,7 +297,7 @@ class Instance(WholeDocument):
         made = super().replace(**changes)
         if not concerns(changes.keys(), "tasks", "vm_types", "machines", "checkpoint"):
             # Of a large bag, they take a second: questions with other moments, limits or goals are asked one by one.
-            kind, known = type(self), vars(self).items()
+            kind, known = type(self), [*vars(self).items()]  # other threads may add to them meanwhile
             made.__dict__.update({name: of for name, of in known if isinstance(getattr(kind, name, None), TableOfBag)})
         return made
 

@@ -513,7 +513,9 @@ class _Dual:
 
     def solve(self, start: FloatArray | None, most_cuts: int) -> DivisibleBound:
         """Maximise, and say what that proves."""
-        best = self.maximum(start if start is not None and len(start) == self.size else None, most_cuts)
+        if start is not None and len(start) != self.size:
+            start, most_cuts = None, MOST_CUTS
+        best = self.maximum(start, most_cuts)
         return self._bound(best, best.value > self.worst)
 
     def maximum(self, start: FloatArray | None = None, most_cuts: int = MOST_CUTS) -> Maximum:

@@ -104,4 +104,4 @@ def plain_cp_sat(instance: Instance, run: Run) -> Outcome:
 
     model = AssignmentModel(instance, instance.boot_overhead_s, instance.deadline_s)
     answer = solve_cp_model(model.model, SolverLimits.of_run(run), model.schedule, model.factor, model.constant)
-    return Outcome(answer.values, "the plain model found no plan in time", bound=answer.bound)
+    return Outcome(answer.values, "the plain model found no plan", bound=answer.bound)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...bounds.bags.divisible_bound import DivisibleBound, divisible_bound
 from ...core.limits import LimitReached, checkpoint, current_limit, overtime, seconds_left, share_of_time, within
-from ...core.quantities import at_most, closes_gap
+from ...core.quantities import OPTIMALITY_TOLERANCE, at_most, closes_gap
 from ...instances.instance import Instance
 from ...models.bags.task_classes import MOST_CLASSES, has_more_classes, memory_is_free, usable_offers
 from ...schedules.method import FEW_TASKS, MANY_TASKS, Outcome, Run
@@ -85,16 +85,18 @@ def search(
     Returns
     -------
     Outcome
-        The best plan met, with a proven lower bound; also of longest task first, and of the first plan if it is asked.
+        The best plan met, by whichever heuristic, with a proven lower bound.
     """
     found = Found(run)
     memory_free = memory_is_free(instance) and not instance.has_dates  # loads of cores know none
     from_start = not (instance.machines or instance.has_dates)  # the simple heuristics know no others
     few = from_start and (instance.n_tasks <= MANY_TASKS or not memory_free)
-    # Longest task first takes seconds for 1,000 tasks then; the annealing makes more of them.
+    # Where memory may bind, it takes seconds for 1,000 tasks; the annealing makes more of them.
     out_of_question = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
     with suppress(LimitReached):  # then the best plan so far
-        if first is None and found.best is None and from_start and (few or not begins_with_a_plan(instance)):
+        if start is None and from_start and not few:
+            start = begin(instance, run)
+        if first is None and found.best is None and from_start and run.incumbent.bound < math.inf:
             first = first_plan(instance)
             found.take(first.schedule)
         bound, state = begin(instance, run) if start is None else start.copy()
@@ -140,15 +142,14 @@ def begin(instance: Instance, run: Run) -> Start:
         if objective_weights(instance)[1] == 0:
             state = _plan_to_begin_with(instance, bound)
         else:
-            state, roomy = _priced_beginning(instance, bound)
-            state = state if state is not None and (roomy or state.feasible()) else None
+            state, _ = _priced_beginning(instance, bound)
         if instance.n_tasks > MANY_TASKS and state is not None and state.feasible():
             found.take(state.schedule())
     return Start(bound, state)
 
 
 def plan_by_prices(instance: Instance) -> Schedule | None:
-    """Plan a large bag by the prices of its bound, where that takes no search; None where it is no plan, or does.
+    """Plan a large bag by the prices of its bound; None where the state that they make is no plan, or of other bags.
 
     Where the cost alone counts, VMs that are busy until they must end seldom survive a loss, and lanes are sooner made.
 
@@ -227,21 +228,21 @@ def _search_cores(
     found: Found,
     bursts: bool,
     goes_on: bool,
-    least_rent: CoreLoads | None,
+    first_state: CoreLoads | None,
 ) -> None:
     """Search where memory never binds: core loads, and then full speed of burstable VMs where that pays."""
     if instance.machines and found.best is None and len(instance.open_tasks) <= FEW_TASKS:
         found.take(_listed(instance))
     if not (bursts and _by_assignments(instance)):
-        _search_core_loads(instance, bound, options, found, goes_on, least_rent)
+        _search_core_loads(instance, bound, options, found, goes_on, first_state)
         return
-    try:  # the least rent is no start: more VMs have more credits
+    try:  # it is no start: more VMs have more credits
         _search_core_loads(instance, bound, options, found, False, None)
         if not found.run.answered(found.objective, bound.objective):
             _search_queues(instance, bound, options, found)
     finally:  # it may be the best plan all the same, also when the time is over
-        if least_rent is not None:
-            found.take(least_rent.schedule())
+        if first_state is not None and first_state.feasible():
+            found.take(first_state.schedule())
 
 
 _LATER = (0.002, 0.005, 0.01, 0.02)
@@ -358,13 +359,15 @@ def _search_core_loads(
     rate = _rate(instance, bound)
     goes_on = goes_on and options.moves is None and seconds_left() is not None
     starts: dict[int, CoreLoads | None] = {0: first_state}
-    settled = first_state is not None
-    if first_state is not None:
+    if first_state is None:
+        starts[0], settled = _priced_beginning(instance, bound)
+    else:
+        # Where a large bag has a better plan by now, that is the start; where few tasks are late, they are put right.
+        small = instance.n_tasks <= MANY_TASKS
+        settled = _late_share(first_state) <= _MOST_LATE and (small or not first_state.feasible())
         # With other VMs, the annealing may come further: where cores are filled less, it opens and closes few.
         if goes_on and instance.leaves_time and objective_weights(instance)[1] == 0:
             starts[1] = _state_in_lanes(instance, bound)
-    else:
-        starts[0], settled = _priced_beginning(instance, bound)
     if goes_on:
         current_limit().ended_by_time()  # more time would bring more
     last_better, best = 0, np.inf
@@ -407,7 +410,7 @@ def _is_worse(state: CoreLoads | None, objective: float, rate: float) -> bool:
     if state is None:
         return True
     state.charge(rate)
-    return state.value() > objective
+    return state.value() > objective * (1 + OPTIMALITY_TOLERANCE)  # of one plan, it is summed in another order
 
 
 def _effort(instance: Instance, options: SearchOptions) -> tuple[int, int]:
@@ -431,7 +434,9 @@ def _priced_beginning(instance: Instance, bound: DivisibleBound) -> tuple[CoreLo
     full: CoreLoads | None = None
     for filled in FILLED:
         state = priced_start(instance, bound, filled=filled)
-        if state is None or _late_share(state) <= _MOST_LATE:
+        if state is None:
+            break
+        if _late_share(state) <= _MOST_LATE:
             return state, filled < 1.0
         full = full or state
     return full, False

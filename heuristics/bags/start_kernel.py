@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _TRIED = 256
 """Tasks that are tried as the longest of the last ones of a core."""
+_MOST_GIVEN = 64
+"""Tasks of a core that are tried as what it exchanges with another one."""
 
 
 class Room(NamedTuple):
@@ -171,10 +173,14 @@ def level_cores(seconds: IntArray, load: IntArray, chosen: IntArray) -> None:
 def _exchange(seconds: IntArray, apart: int, of_late: IntArray, of_early: IntArray) -> int:
     """Exchange the places of two cores that bring their ends closest to each other; return what that moves."""
     least, best, gives, takes = apart, 0, 0, 0
-    for give in range(len(of_late)):
-        if of_late[give] < 0:
+    if apart <= 1:
+        return 0
+    # Of many tasks, some dozens have differences enough.
+    each, other = len(of_late) // _MOST_GIVEN + 1, len(of_early) // _MOST_GIVEN + 1
+    for give in range(0, len(of_late), each):
+        if of_late[give] < 0 or least <= 1:
             continue
-        for take in range(len(of_early)):
+        for take in range(0, len(of_early), other):
             moved = seconds[of_late[give]] - (seconds[of_early[take]] if of_early[take] >= 0 else 0)
             left = abs(apart - 2 * moved)
             if left < least:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from ortools.sat.python import cp_model
 
 from ...core.errors import ModelRefusal
 from ...core.limits import checkpoint
@@ -26,6 +25,15 @@ def n_pairs(instance: Instance) -> int:
     return instance.n_tasks * sum(offer.vcpus * min(offer.limit, instance.n_tasks) for offer in usable_offers(instance))
 
 
+def is_assignment(instance: Instance) -> bool:
+    """True if which core each task is on says all: see `AssignmentModel`."""
+    offers = usable_offers(instance)
+    known = memory_is_free(instance) and not (instance.machines or instance.has_dates or instance.has_setups)
+    alike = not (any(offer.burstable for offer in offers) or binding_limits(instance, offers))
+    by_time = objective_weights(instance)[0] == 0 and instance.objective.budget_usd is None
+    return known and alike and by_time and instance.rescue_time is None
+
+
 class AssignmentModel:
     """The model, whose objective is the makespan from when VMs are ready; nothing breaks its symmetry.
 
@@ -40,7 +48,7 @@ class AssignmentModel:
     ----------
     instance : Instance
         With D_spot set, and new VMs that are ready at the same time, none of them burstable, whose memory never binds.
-        The makespan alone counts, and no limit of several offers.
+        The makespan alone counts, without a budget, limits of several offers, or too little time to do tasks again.
     first_s, last_s : int
         The earliest and the latest end.
 
@@ -51,16 +59,14 @@ class AssignmentModel:
     """
 
     def __init__(self, instance: Instance, first_s: int, last_s: int) -> None:
-        offers = usable_offers(instance)
-        known = memory_is_free(instance) and not (instance.machines or instance.has_dates or instance.has_setups)
-        cost_weight, time_weight = objective_weights(instance)
-        if cost_weight or not known or any(offer.burstable for offer in offers) or binding_limits(instance, offers):
+        if not is_assignment(instance):
             raise ModelRefusal(
                 "the assignment model is of bags of which the makespan alone counts, on new VMs whose memory never "
-                "binds, none of them burstable, with limits of each offer alone"
+                "binds, none of them burstable, with limits of each offer alone and no budget"
             )
         if n_pairs(instance) > MOST_PAIRS:
             raise ModelRefusal(f"the assignment model has at most {MOST_PAIRS:,} pairs of a task and a core")
+        offers, time_weight = usable_offers(instance), objective_weights(instance)[1]
         self._instance, ready_s = instance, instance.boot_overhead_s
         self.factor, self.constant = 1 / time_weight, time_weight * ready_s
         vms = np.array([min(offer.limit, instance.n_tasks) for offer in offers])
@@ -71,6 +77,8 @@ class AssignmentModel:
         seconds = instance.duration_s[:, columns, FULL_SPEED]
         latest_s = np.minimum(instance.latest_end_s[:, columns], last_s) - ready_s
         self._seconds = np.where(seconds <= latest_s, seconds, NEVER)[instance.task_group]
+        from ortools.sat.python import cp_model  # here, since it takes a second, and few bags have such a model
+
         self.model = cp_model.CpModel()
         last = self.model.new_int_var(first_s - ready_s, last_s - ready_s, "makespan")
         self._on: list[dict[int, Any]] = []

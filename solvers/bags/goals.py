@@ -339,7 +339,7 @@ class SecondStage(NamedTuple):
         The plan: in the first quantity no worse than before.
     bound : float or None
         Proven lower bound of the second quantity of all plans at the least value of the first; None if that value is
-        not proved.
+        not proved, or time was over.
     """
 
     schedule: Schedule

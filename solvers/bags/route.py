@@ -175,11 +175,11 @@ class Facts:
     @cached_property
     def assignable(self) -> bool:
         """True if a model of which core each task is on may prove the least makespan, or find a better plan."""
-        if self.small or self.from_state or not (self.by_time_alone and self.cores_alone):
+        if self.small or not (self.by_time_alone and self.cores_alone):
             return False
-        from ...models.bags.assignment_model import n_pairs
+        from ...models.bags.assignment_model import is_assignment, n_pairs
 
-        return n_pairs(self.instance) <= MOST_ASSIGNABLE
+        return is_assignment(self.instance) and n_pairs(self.instance) <= MOST_ASSIGNABLE
 
     @cached_property
     def binds(self) -> bool:
@@ -474,14 +474,15 @@ def _assignment(facts: Facts, part: Run) -> Outcome:
     from .exact_method import exact_outcome
 
     instance, known = facts.instance, part.incumbent
+    start, proven = known.schedule, max(known.bound, 0.0)  # the other lane may have better ones in a moment
+    last_s = instance.deadline_s if start is None else start.makespan_s - 1
     second = objective_weights(instance)[1]
-    first_s = max(math.ceil(known.bound / second - 1e-6), instance.boot_overhead_s)
-    last_s = instance.deadline_s if known.schedule is None else known.schedule.makespan_s - 1
-    if first_s > last_s:
+    if proven > second * last_s:
         return Outcome(None)
+    first_s = max(math.ceil(proven / second - 1e-6), instance.boot_overhead_s)
     model = AssignmentModel(instance, first_s, last_s)
     answer = solve_cp_model(model.model, SolverLimits.of_run(part), model.schedule, model.factor, model.constant)
-    return exact_outcome(instance, part.initial, answer.values, answer.bound, "CP-SAT found no plan in time")
+    return exact_outcome(instance, start, answer.values, answer.bound, "CP-SAT found no plan in time")
 
 
 def _by(name: str) -> Callable[[Facts, Run], Outcome]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,26 @@ def assert_replaced_as_made_anew(record: WholeDocument, changes: dict[str, Any])
         assert all(np.array_equal(kept[name], computed[name]) for name in kept)
     if isinstance(replaced, WholeDocument) and isinstance(anew, WholeDocument):
         assert replaced.to_document() == anew.to_document()
+
+
+def test_copies_share_tables_while_another_thread_makes_some() -> None:
+    instance = library_instance("hads/J60")
+    ended = Event()
+
+    def others() -> None:
+        while not ended.is_set():
+            for name in ("duration_s", "memory_kb", "slots", "task_ids"):
+                vars(instance).pop(name, None)
+                getattr(instance, name)
+
+    thread = Thread(target=others)
+    thread.start()
+    try:
+        for deadline_s in range(5000, 5300):
+            assert instance.replace(deadline_s=deadline_s).deadline_s == deadline_s
+    finally:
+        ended.set()
+        thread.join()
 
 
 _INSTANCE = library_instance("tiny/two-cores")

@@ -10,8 +10,12 @@ import pytest
 
 from spotbag.core.errors import ModelRefusal
 from spotbag.experiments.bags.classical import PLANTED_S, identical_machines, plain_cp_sat, unrelated_machines
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.heuristics.bags.first_plans import first_plan
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.library import library_instance
+from spotbag.schedules.method import Incumbent, Run
+from spotbag.solvers.bags.route import Facts, _assignment
 from spotbag.solvers.bags.solve import solve
 
 
@@ -71,6 +75,28 @@ def test_auto_asks_which_core_each_task_is_on_where_the_makespan_alone_counts() 
     result, plain = solve(bag, threads=1), solve(bag, plain_cp_sat)
     assert (result.status, plain.status) == ("optimal", "optimal")
     assert result.objective == plain.objective
+    assert "assignment" in [step.name for step in result.steps]
+
+
+def test_what_one_lane_finds_meanwhile_is_no_proof_of_what_another_began_with() -> None:
+    """The bound was that of the plan at the beginning, if a better one was the best of all."""
+    bag = unrelated_machines(40, 5, kind="uncorrelated", seed=4, name="bag")
+    best, first = solve(bag, plain_cp_sat).schedule, first_plan(with_d_spot(bag)).schedule
+    assert best is not None
+    assert first is not None
+    assert first.objective > best.objective
+    run = Run(initial=first, incumbent=Incumbent(best))
+    outcome = _assignment(Facts(best.instance, run), run)
+    assert outcome.bound == pytest.approx(best.objective)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"limits": {"max_on_demand": 5}}, {"objective": {"goal": "fastest", "budget_usd": 1.0}}, {"boot_overhead_s": 30}],
+)
+def test_which_core_each_task_is_on_is_asked_where_that_says_all(changes: dict[str, Any]) -> None:
+    bag = with_d_spot(unrelated_machines(60, 8, kind="jobs", seed=4, name="bag").replace(**changes))
+    assert Facts(bag, Run()).assignable == ("boot_overhead_s" in changes)
 
 
 def test_the_plain_model_refuses_what_it_does_not_know() -> None:

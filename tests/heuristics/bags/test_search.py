@@ -28,7 +28,7 @@ from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.heuristics.bags.first_plans import lanes_plan
 from spotbag.heuristics.bags.local_search_kernel import Vms, set_ends
 from spotbag.heuristics.bags.lpt import LongestFirst, LptOptions, lpt
-from spotbag.heuristics.bags.search import _late_share, _priced_beginning, search
+from spotbag.heuristics.bags.search import _late_share, _priced_beginning, begin, search
 from spotbag.heuristics.bags.start_kernel import level_cores
 from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
@@ -305,6 +305,39 @@ def test_cores_of_many_tasks_end_within_seconds_of_each_other() -> None:
     load = np.bincount(chosen, seconds, 60).astype(np.int64)
     level_cores(seconds, load, chosen)
     assert load.max() - load.mean() < 10
+
+
+def test_cores_of_very_many_tasks_are_levelled_by_some_of_them() -> None:
+    """Of 100,000 tasks on four cores, 600 million pairs were tried."""
+    seconds = np.random.default_rng(7).integers(60, 901, 100_000)
+    chosen = np.arange(100_000) % 4
+    load = np.bincount(chosen, seconds, 4).astype(np.int64)
+    level_cores(seconds, load, chosen)
+    assert (load == np.bincount(chosen, seconds, 4)).all()
+    assert load.max() < 12_028_000  # 12,040,319 before
+
+
+def test_a_copy_of_a_start_is_searched_alone() -> None:
+    instance = with_d_spot(generate_instance(3_500, distinct=True, limit=40, goal="balanced", seed=3))
+    start = begin(instance, Run())
+    assert start.state is not None
+    before = start.state.load.copy(), start.state.core_tasks.copy()
+    search(instance, SearchOptions(moves=20_000), Run(), start=start)
+    assert (start.state.load == before[0]).all()
+    assert (start.state.core_tasks == before[1]).all()
+
+
+def test_a_large_bag_that_has_a_better_plan_begins_with_it() -> None:
+    instance = with_d_spot(generate_instance(3_500, distinct=True, limit=40, goal="balanced", seed=3))
+    better = solve(instance, "search", survive="none", seed=1).schedule
+    start = begin(instance, Run())
+    assert better is not None
+    assert start.state is not None
+    assert better.objective < start.state.value()
+    points: list[TracePoint] = []
+    run = Run(initial=better, on_progress=lambda point, planned: points.append(point))
+    search(better.instance, SearchOptions(moves=1), run, start=begin(better.instance, Run()))
+    assert min(point.current for point in points) < start.state.value()
 
 
 def test_a_large_bag_begins_with_the_plan_of_prices_where_time_counts() -> None:
