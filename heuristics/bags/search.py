@@ -35,7 +35,10 @@ _PLAIN_TASKS, PLAIN_MOVES = 25, 10_000
 _RUNS, _MOVES, _MOVES_OF_THOUSANDS = 7, 6_000_000, 860_000
 """Runs without a time limit, and moves of all of them; of more than 3,000 tasks, moves of the only run."""
 _SHARE_OF_LPT, _MOST_LPT_TASKS = 0.05, 10_000
-"""Share of the time for longest task first where memory may bind, and most tasks for which it is tried."""
+"""Share of the time for longest task first where memory may bind, and most tasks for which it is tried there.
+
+It takes seconds for 1,000 tasks, of which the annealing makes more.
+"""
 
 _NO_PLAN_FROM_STATE = "the search found no plan from this state that ends by the deadline"
 _NO_PLAN_BY_DATES = "the search found no plan that keeps the ready_s and the deadline_s of all tasks"
@@ -91,11 +94,9 @@ def search(
     memory_free = memory_is_free(instance) and not instance.has_dates  # loads of cores know none
     from_start = not (instance.machines or instance.has_dates)  # the simple heuristics know no others
     few = from_start and (instance.n_tasks <= MANY_TASKS or not memory_free)
-    # Where memory may bind, it takes seconds for 1,000 tasks; the annealing makes more of them.
     out_of_question = not memory_free and instance.n_tasks > _MOST_LPT_TASKS
     with suppress(LimitReached):  # then the best plan so far
-        if start is None and from_start and not few:
-            start = begin(instance, run)
+        start = begin(instance, run) if start is None and from_start and not few else start
         if first is None and found.best is None and from_start and run.incumbent.bound < math.inf:
             first = first_plan(instance)
             found.take(first.schedule)
