@@ -339,7 +339,7 @@ class SecondStage(NamedTuple):
         The plan: in the first quantity no worse than before.
     bound : float or None
         Proven lower bound of the second quantity of all plans at the least value of the first; None if that value is
-        not proved, or time was over.
+        not proved.
     """
 
     schedule: Schedule
@@ -460,7 +460,7 @@ def second_stage(
     """
     plan = first.schedule
     assert plan is not None, "there is something to be improved"
-    if out_of_time():
+    if out_of_time() and not first.optimal:  # where there is something to be proved, a bound is soon had
         return SecondStage(plan, None)
     patience_s = max(BUDGET.patience_for_s(instance.n_tasks) - first_took_s, BUDGET.least_s)
     if first.optimal and seconds_left() is not None:
