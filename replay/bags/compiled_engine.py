@@ -239,8 +239,8 @@ IN_PLACE_OF = {interpreted.pack: latest_rescue, interpreted.pack_new_vms: new_vm
 
 _MORE_VMS = 32
 _MOST_TYPES = 62
-_COMPILES_FOR = 1_000_000
-"""Tasks of all replays for which the loops are compiled, which takes as long as the other engine takes for so many."""
+_COMPILES_S = 10.0
+"""Time (s) that the loop of a policy takes to compile, about."""
 
 TOO_MANY = (TOO_MANY_VMS, TOO_MANY_EVENTS, TOO_MANY_ENTRIES)
 
@@ -473,11 +473,18 @@ _NO_RESCUE = _Rescue()
 _FAILED = _Rescue(given=1)
 
 
-def is_worth_while(plan: ReplayPlan, kinds: Sequence[type[Policy]], days: int) -> bool:
-    """True if a number of days of a plan under some policies are done earlier in compiled loops."""
-    drivers = [DRIVERS[kind] for kind in kinds if has_loop(kind, plan.instance)]
-    replays = days * len(drivers)
-    return replays > 0 and (all(map(is_ready, drivers)) or replays * plan.instance.n_tasks >= _COMPILES_FOR)
+def is_worth_while(kinds: Sequence[type[Policy]], in_python_s: Callable[[], float]) -> bool:
+    """True if all days under some policies that have loops are done earlier in these, though they may be to compile.
+
+    Parameters
+    ----------
+    kinds : sequence of type
+        The policies.
+    in_python_s : callable
+        Tells how long the days take in Python (s); asked only if a loop is to be compiled.
+    """
+    to_compile = sum(not is_ready(DRIVERS[kind]) for kind in kinds)
+    return bool(kinds) and (not to_compile or in_python_s() >= to_compile * _COMPILES_S)
 
 
 def has_loop(kind: type[Policy], instance: Instance) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -105,7 +107,8 @@ def trace_day(
     chosen, met = chosen_cloud(cloud, schedule.instance), ready.met(timeline)
     with blaming(ready.make.called):
         made = ready.make(day)
-        found: Any = ready.loops().recorded(made, met, chosen, law) if _by_compiled_loops([ready], 1) else None
+        by_loops = _by_compiled_loops([ready], 1, lambda _: 0.0)
+        found: Any = ready.loops().recorded(made, met, chosen, law) if by_loops else None
         if found is None:
             run = Replay(ready.plan, made, met, chosen, record=True, law=law)
             found = run.run(), run.state
@@ -228,11 +231,13 @@ def replay_days(
     plan = checked(schedule)
     ready = _ready(plan, makers)
     chosen = chosen_cloud(cloud, plan.instance, scenario)
-    work = _Work(plan.schedule, ready, scenario, seed, chosen, _by_compiled_loops(ready, runs), bounds, hindsight)
+    work = _Work(plan.schedule, ready, scenario, seed, chosen, bounds, hindsight)
     signalled = Signalled()
     with interruptible(stop):
         on_demand_usd = on_demand_price_usd(plan, chosen)
         on_demand_last_task_usd = on_demand_price_usd(plan, chosen, idle_limit_s=0)
+        with suppress(LimitReached):  # no day will be replayed
+            work = work.in_loops(first_day, runs)
         done, interrupted = replay_batches(work, numbers, workers=workers, per_batch=_DAYS_A_BATCH, on_run=on_day)
     return Days(
         policies=tuple(entry.make.name for entry in ready),
@@ -270,7 +275,7 @@ def outcomes_of(
     """
     plan = checked(schedule)
     ready = _ready(plan, [make])
-    work = _Work(plan.schedule, ready, scenario, seed, cloud, _by_compiled_loops(ready, planned))
+    work = _Work(plan.schedule, ready, scenario, seed, cloud).in_loops(days.start, planned)
     return (outcomes[0] for outcomes, _, _ in work(days))
 
 
@@ -354,13 +359,24 @@ def chosen_cloud(cloud: Cloud | str | None, instance: Instance, scenario: Scenar
     return find_cloud(chosen) if isinstance(chosen, str) else chosen
 
 
-def _by_compiled_loops(ready: Sequence[_Ready], runs: int) -> bool:
-    """True if days are replayed in compiled loops where they can be: for few, they would not even be loaded."""
+def _by_compiled_loops(ready: Sequence[_Ready], runs: int, a_day_s: Callable[[Sequence[_Ready]], float]) -> bool:
+    """True if days are replayed in compiled loops where they can be: for few, they would not even be loaded.
+
+    Parameters
+    ----------
+    ready : sequence of _Ready
+        The policies.
+    runs : int
+        Number of days.
+    a_day_s : callable
+        Tells how long a day takes in Python under some policies (s).
+    """
     if sum(entry.plan.instance.n_tasks for entry in ready) * runs < _LOADS_FOR:
         return False
-    from .compiled_engine import is_worth_while
+    from .compiled_engine import has_loop, is_worth_while
 
-    return is_worth_while(ready[0].plan, [entry.kind for entry in ready], runs)
+    looped = [entry for entry in ready if has_loop(entry.kind, entry.plan.instance)]
+    return is_worth_while([entry.kind for entry in looped], lambda: runs * a_day_s(looped))
 
 
 def without_loops(plan: CheckedPlan, policies: Sequence[Given[Policy]], runs: int) -> list[str]:
@@ -382,9 +398,21 @@ class _Work:
     scenario: Scenario
     seed: int
     cloud: Cloud
-    compiled: bool
     bounds: bool = False
     hindsight: bool = False
+    compiled: bool = False
+
+    def in_loops(self, first: int, days: int) -> _Work:
+        """Return the same work, in compiled loops if so many days are done earlier there."""
+        return replace(self, compiled=_by_compiled_loops(self.ready, days, partial(self._a_day_s, first)))
+
+    def _a_day_s(self, number: int, ready: Sequence[_Ready]) -> float:
+        """Return how long a day takes in Python under some policies (s): no number of tasks tells that."""
+        work = replace(self, ready=ready, bounds=False, hindsight=False)
+        next(work(range(number, number + 1)))  # loads what days need
+        started_s = time.process_time()
+        next(work(range(number, number + 1)))
+        return time.process_time() - started_s
 
     def __call__(self, days: range) -> Iterator[_Row]:
         """Replay some days."""
