@@ -151,7 +151,7 @@ def test_tiny_bags(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
             "search",
             monkeypatch,
         )
-        for seed in range(12)
+        for seed in range(4)
     ]
     assert all(after <= before for before, after in found)
 
@@ -159,7 +159,7 @@ def test_tiny_bags(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tiny_states(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What runs stays where it is."""
-    found = [compared(tiny_state(family, seed).replace(survive="none"), "search", monkeypatch) for seed in range(20)]
+    found = [compared(tiny_state(family, seed).replace(survive="none"), "search", monkeypatch) for seed in range(6)]
     assert all(after <= before for before, after in found)
 
 

@@ -695,7 +695,7 @@ def test_the_search_finds_plans_where_cores_are_wanted_to_the_last_second() -> N
     assert result.objective < 1.01 * result.bound
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", some([2, 1], fast=1))
 def test_a_bag_of_few_classes_begins_with_whole_patterns_of_cores(seed: int) -> None:
     """Of 1,000 tasks of eight classes, fastest plans were 2.8 and 3.5 % above bounds that knew no whole tasks."""
     instance = generate_instance(

@@ -453,7 +453,7 @@ def demand_the_same_of_both_solvers(seed: int) -> None:
         assert outcome.bound == pytest.approx(cp_sat.schedule.objective, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some(range(4), fast=1))
 def test_highs_and_cp_sat_find_the_same_optimum(seed: int) -> None:
     demand_the_same_of_both_solvers(seed)
 

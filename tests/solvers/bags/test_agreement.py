@@ -19,7 +19,7 @@ pytestmark = pytest.mark.xdist_group("tiny optimum")  # one process: they share 
 EXACT_METHODS = [name for name, method in METHODS.items() if method.exact]
 RELAX_BURSTABLES = {"patterns", "columns"}
 """Exact unless the optimum rents burstable VMs; then they give a bound, and perhaps a plan."""
-FAST_SEEDS = 2
+FAST_SEEDS = 1
 SEEDS_OF_A_BLOCK = 100
 SAMPLE = 30
 BLOCKS = {

@@ -65,8 +65,7 @@ def look_at(method: str, family: str, seed: int) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("pulp", "cplex")])
 def test_no_method_is_better_than_the_optimum_of_the_bill(method: str, family: str) -> None:
-    for seed in range(2):
-        look_at(method, family, seed)
+    look_at(method, family, 0)
 
 
 @soak_of(st.sampled_from([*METHODS]), st.sampled_from([*FAMILIES]), SEEDS, sample=60, whole=4000)

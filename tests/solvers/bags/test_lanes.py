@@ -132,7 +132,7 @@ def test_progress_of_both_lanes_comes_in_the_thread_of_the_call() -> None:
         threads.add(threading.current_thread())
         points.append(point)
 
-    result = solve(library_instance("memory/m10"), threads=2, time_limit_s=3.0, on_progress=on_progress)
+    result = solve(library_instance("memory/m10"), threads=2, time_limit_s=1.0, on_progress=on_progress)
     assert result.objective is not None
     assert threads == {threading.current_thread()}
     assert min(point.best for point in points) >= result.objective * (1 - 1e-9)

@@ -139,17 +139,20 @@ def test_rescues_keep_the_quotas_of_on_demand_vms() -> None:
     assert judged.verdict == "does-not-survive"
 
 
-@pytest.mark.parametrize("policy", ["hads", "rescue", "on-time"])
-def test_policies_keep_quotas_and_the_auditor_counts_them(policy: str) -> None:
-    bag = account(
-        {"market": "spot", "vcpus": 16}, {"market": "on-demand", "vcpus": 12}, count=40, deadline_s=14_400
-    ).with_goal("cheapest")
-    plan = solve(bag, "auto", survive="blackout", time_limit_s=5).schedule
+@pytest.fixture(scope="module")
+def surviving() -> Schedule:
+    bag = account({"market": "spot", "vcpus": 16}, {"market": "on-demand", "vcpus": 12}, count=40, deadline_s=14_400)
+    plan = solve(bag.with_goal("cheapest"), "search", survive="blackout", iterations=20_000).schedule
     assert plan is not None
-    narrower = plan.instance.to_document()
+    return plan
+
+
+@pytest.mark.parametrize("policy", ["hads", "rescue", "on-time"])
+def test_policies_keep_quotas_and_the_auditor_counts_them(policy: str, surviving: Schedule) -> None:
+    narrower = surviving.instance.to_document()
     narrower["limits"]["quotas"][1]["vcpus"] = 3  # less than a VM
     for day in range(4):
-        _, trace = trace_day(plan, policy, find_scenario("hads/sc2").day(bag, 1, day))
+        _, trace = trace_day(surviving, policy, find_scenario("hads/sc2").day(surviving.instance, 1, day))
         assert audit(trace).findings == ()
         rents = any(event["event"] == "launch" and event["market"] == "on-demand" for event in trace.events)
         findings = audit(dataclasses.replace(trace, instance=narrower)).findings

@@ -83,9 +83,8 @@ def look_at(method: str, family: str, seed: int, from_state: bool = False) -> No
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_method_is_better_than_the_optimum(family: str) -> None:
-    for seed in range(4):
-        for method in KNOWS:
-            look_at(method, family, seed)
+    for method in KNOWS:
+        look_at(method, family, 0)
 
 
 @pytest.mark.parametrize(("method", "family", "seed"), [("interval", "cores", 1099), ("auto", "burstable", 1087)])
