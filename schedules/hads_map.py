@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from ..core.errors import InputError, Issue, input_error
+from ..core.errors import InputError, Issue, SpotbagError, input_error
 from ..core.json_documents import format_json, parse_json
 from ..core.quantities import is_name
 from ..core.records import TheirRecord, validate_record
@@ -168,13 +168,24 @@ def format_hads_map(schedule: Schedule) -> str:
     """Return a plan as a ``map.json``.
 
     Tasks are called as in the ``job.json`` that `spotbag.instances.bags.hads_files` writes.
+
+    Raises
+    ------
+    SpotbagError
+        If it cannot be said in such a file: tasks of several cores, or VMs that are not ready in the same second.
     """
     instance = schedule.instance
     _refuse_several_cores(instance)
+    first_s, last_s = int(schedule.vm_ready_s.min()), int(schedule.vm_ready_s.max())
+    if first_s < last_s:
+        when = f"those of the plan are ready between {first_s} and {last_s} s"
+        raise SpotbagError(f"the maps of HADS know VMs that are ready in the same second, and {when}")
     cores: list[list[dict[str, Any]]] = [[{} for _ in range(vcpus)] for vcpus in schedule.vm_vcpus.tolist()]
     for task in np.argsort(schedule.task_start_s, kind="stable").tolist():
-        ready = int(schedule.vm_ready_s[schedule.task_vm[task]])
-        interval = {"start": int(schedule.task_start_s[task]) - ready, "end": int(schedule.task_end_s[task]) - ready}
+        interval = {
+            "start": int(schedule.task_start_s[task]) - first_s,
+            "end": int(schedule.task_end_s[task]) - first_s,
+        }
         cores[schedule.task_vm[task]][schedule.task_core[task]][str(task)] = interval
     instances = {}
     for vm, name in enumerate(schedule.vm_ids):
@@ -191,7 +202,7 @@ def format_hads_map(schedule: Schedule) -> str:
             "job_name": instance.name,
             "scheduler": "CC",
             "deadline": instance.deadline_s,
-            "expected_makespan": schedule.makespan_s - ready,
+            "expected_makespan": schedule.makespan_s - first_s,
             "expected_cost": schedule.cost_usd,
             "instances": instances,
         }

@@ -150,6 +150,20 @@ def test_a_plan_survives_the_way_through_map_json(tmp_path: Path) -> None:
     assert broken_rules(twin, back.to_document()) == {}
 
 
+def test_a_map_of_vms_that_are_ready_at_different_times_is_refused(tmp_path: Path) -> None:
+    """Its makespan was less the boot of whichever VM came last."""
+    instance = library_instance("tiny/two-cores")
+    [vm_type] = instance.vm_types
+    kinds = [vm_type.model_copy(update={"name": name, "setup_s": setup_s}) for name, setup_s in (("a", 0), ("b", 5))]
+    runtime_s = next(iter(instance.tasks[0].runtime_s.values()))  # type: ignore[union-attr]
+    tasks = [{"id": name, "memory_mb": 1, "runtime_s": {name: runtime_s}} for name in ("a", "b")]
+    plan = solve(instance.replace(vm_types=kinds, tasks=tasks), "greedy", survive="none").schedule
+    assert plan is not None
+    with pytest.raises(SpotbagError, match="those of the plan are ready between 0 and 5 s"):
+        write_hads_map(plan, tmp_path / "map.json")
+    assert not (tmp_path / "map.json").exists()
+
+
 def test_a_baseline_task_keeps_its_start_and_gets_our_duration(files: tuple[Path, Path], tmp_path: Path) -> None:
     instance = read_hads_files(*files, 100, 80).instance
     vms = {
