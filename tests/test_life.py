@@ -14,7 +14,7 @@ def test_a_life_is_planned_anew_after_each_event(seed: int) -> None:
     assert life.statuses["feasible"] + life.statuses["optimal"] > 10
 
 
-@soak(sample=5, whole=200)
+@soak(sample=1, whole=200)
 def test_whole_lives_are_planned_anew_after_each_event(how_many: int) -> None:
     for seed in range(how_many):
         live(seed, 400)

@@ -61,7 +61,7 @@ def test_forged_traces(forgery: Forgery) -> None:
 
 
 @by_class
-@soak(20, 2000)
+@soak(4, 2000)
 def test_soak_of_forged_traces(forgery: Forgery, how_many: int) -> None:
     demand_answers(forgery, how_many, seed=1)
 

@@ -91,7 +91,7 @@ def test_durations_are_those_counted_checkpoint_by_checkpoint(instance: Instance
     _count_checkpoints(instance)
 
 
-@soak_of(random_instances(), sample=300, whole=2000)
+@soak_of(random_instances(), sample=200, whole=2000)
 def test_durations_are_those_counted_checkpoint_by_checkpoint_in_thousands(instance: Instance) -> None:
     _count_checkpoints(instance)
 

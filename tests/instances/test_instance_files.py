@@ -264,7 +264,7 @@ def test_writing_and_reading_gives_the_same_instance(valid: dict[str, Any]) -> N
     _write_and_read(valid)
 
 
-@soak_of(instance_documents(), sample=300, whole=2000)
+@soak_of(instance_documents(), sample=100, whole=2000)
 def test_writing_and_reading_gives_the_same_thousands_of_instances(valid: dict[str, Any]) -> None:
     _write_and_read(valid)
 

@@ -193,7 +193,7 @@ def test_methods_find_the_optimum_in_zones(seed: int) -> None:
     _compare(seed)
 
 
-@soak(sample=40, whole=500)
+@soak(sample=10, whole=500)
 def test_methods_find_the_optimum_in_zones_of_hundreds_of_bags(how_many: int) -> None:
     for seed in range(3, how_many):
         _compare(seed)

@@ -121,7 +121,7 @@ def test_fields_of_another_instance(first: dict[str, Any], second: dict[str, Any
     compare_all_fields(Instance(**first), Instance(**second))
 
 
-@soak_of(instance_documents(), instance_documents(), sample=100, whole=2000)
+@soak_of(instance_documents(), instance_documents(), sample=30, whole=2000)
 def test_fields_of_thousands_of_other_instances(first: dict[str, Any], second: dict[str, Any]) -> None:
     compare_all_fields(Instance(**first), Instance(**second))
 

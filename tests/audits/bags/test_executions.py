@@ -32,7 +32,7 @@ def test_what_scripts_really_did_passes_and_what_is_forged_does_not(tmp_path: Pa
     judge(range(2), tmp_path)
 
 
-@soak(20, 100)
+@soak(9, 100)
 def test_what_many_scripts_really_did_passes_and_what_is_forged_does_not(tmp_path: Path, how_many: int) -> None:
     judge(range(2, 2 + how_many), tmp_path)
 

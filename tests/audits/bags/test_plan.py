@@ -381,7 +381,7 @@ def test_looking_at_each_task_and_vm_finds_no_more_than_the_arrays(
     _look_at_each(case)
 
 
-@soak_of(plans(), sample=150, whole=5000)
+@soak_of(plans(), sample=40, whole=5000)
 def test_looking_at_each_task_and_vm_of_thousands_of_plans_finds_no_more_than_the_arrays(
     case: tuple[Instance, ScheduleDocument, int],
 ) -> None:

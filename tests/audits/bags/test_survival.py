@@ -221,7 +221,7 @@ def test_verdicts_and_bills_hold_against_every_rescue_from_many_states(case: tup
     compare_with_every_rescue(case)
 
 
-@soak_of(tiny_plans(), sample=100, whole=20_000)
+@soak_of(tiny_plans(), sample=70, whole=20_000)
 def test_verdicts_and_bills_hold_against_every_rescue_of_many(case: tuple[Instance, ScheduleDocument]) -> None:
     compare_with_every_rescue(case)
 

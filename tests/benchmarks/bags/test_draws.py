@@ -70,7 +70,9 @@ def test_each_value_of_an_axis_is_drawn_equally_often_also_among_the_first_cells
     assert sum(cell["time"] == "none" for cell in drawn) == 20
 
 
-@pytest.mark.parametrize("most", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "most", [60, pytest.param(1_000, marks=pytest.mark.slow), pytest.param(10_000, marks=pytest.mark.soak)]
+)
 def test_each_cell_of_the_user_map_is_a_bag_as_its_name_says(most: int) -> None:
     sources = [source for source in MAP.sources() if int(source.drawn["n_tasks"]) <= most]
     assert sources

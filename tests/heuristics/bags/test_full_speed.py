@@ -99,7 +99,7 @@ def test_where_a_simple_heuristic_has_a_plan_every_method_has_one(family: str) -
     assert [whoever_has_no_plan(seed, family) for seed in range(1)] == [[]]
 
 
-@soak(sample=12, whole=4_000)
+@soak(sample=2, whole=4_000)
 def test_where_a_simple_heuristic_has_a_plan_every_method_has_one_soak(how_many: int) -> None:
     for seed in range(1, how_many):
         for family in FAMILIES:

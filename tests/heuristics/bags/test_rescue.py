@@ -202,7 +202,7 @@ def test_orders_of_plans_from_a_state_keep_what_runs() -> None:
     keep_what_runs(range(60))
 
 
-@soak(sample=400, whole=20_000)
+@soak(sample=300, whole=20_000)
 def test_orders_of_thousands_of_plans_from_a_state_keep_what_runs(how_many: int) -> None:
     keep_what_runs(range(60, 60 + how_many))
 

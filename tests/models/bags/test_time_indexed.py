@@ -458,8 +458,9 @@ def test_highs_and_cp_sat_find_the_same_optimum(seed: int) -> None:
     demand_the_same_of_both_solvers(seed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 200, 20))
+@pytest.mark.parametrize(
+    "first", [pytest.param(first, marks=pytest.mark.soak if first else pytest.mark.slow) for first in range(0, 200, 20)]
+)
 def test_highs_and_cp_sat_find_the_same_optimum_of_200_tiny_bags(first: int) -> None:
     for seed in range(first, first + 20):
         demand_the_same_of_both_solvers(seed)

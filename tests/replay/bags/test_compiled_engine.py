@@ -49,7 +49,7 @@ def demand_the_same_days(document: dict[str, Any], seed: int, days: int) -> None
             assert loops.outcome(find_policy(name), day, cloud) == Replay(ready, find_policy(name), day, cloud).run()
 
 
-@soak_of(instance_documents(max_tasks=14, dates=True), st.integers(0, 2**32), sample=30, whole=2000)
+@soak_of(instance_documents(max_tasks=14, dates=True), st.integers(0, 2**32), sample=20, whole=2000)
 def test_random_days_are_the_same(document: dict[str, Any], seed: int) -> None:
     """Ten days of each plan, under every policy: of 2,000 plans, 20,000 days."""
     demand_the_same_days(document, seed, 10)

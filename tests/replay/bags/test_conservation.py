@@ -124,7 +124,7 @@ def test_a_copy_goes_on_as_the_original(document: dict[str, Any], seed: int, pol
     assert first.state.records == twin.state.records == whole.state.records
 
 
-@soak_of(instance_documents(max_tasks=12, dates=True), st.integers(0, 2**32), sample=80, whole=2000)
+@soak_of(instance_documents(max_tasks=12, dates=True), st.integers(0, 2**32), sample=50, whole=2000)
 def test_soak(document: dict[str, Any], seed: int) -> None:
     """Ten days of each plan, under every policy in turn: of 2,000 plans, 20,000 days."""
     rng = np.random.default_rng(seed)

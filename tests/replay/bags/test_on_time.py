@@ -136,7 +136,7 @@ def test_a_few_days_of_an_adversary_are_on_time() -> None:
     demand_none_late(range(30), 30)
 
 
-@soak(500, 20_000)
+@soak(300, 20_000)
 def test_days_of_an_adversary_are_on_time(how_many: int) -> None:
     demand_none_late(range(1_000, 1_000 + how_many), how_many)
 
@@ -145,7 +145,7 @@ def test_a_few_days_of_an_adversary_are_on_time_for_each_task() -> None:
     demand_none_late(range(30), 30, dates=True)
 
 
-@soak(500, 20_000)
+@soak(200, 20_000)
 def test_days_of_an_adversary_are_on_time_for_each_task(how_many: int) -> None:
     demand_none_late(range(1_000, 1_000 + how_many), how_many, dates=True)
 

@@ -249,7 +249,7 @@ def test_certified_plans_keep_one_type(how_many: int) -> None:
     replays_of_certified("one-type", how_many)
 
 
-@soak(sample=1000, whole=50_000)
+@soak(sample=600, whole=50_000)
 def test_certified_plans_keep_blackout(how_many: int) -> None:
     replays_of_certified("blackout", how_many)
 

@@ -178,7 +178,7 @@ def test_every_moment_of_a_replay_can_be_gone_on_from(
     look_at_every_state(document, seed, policy, todays)
 
 
-@soak_of(instance_documents(max_tasks=12, dates=True), *REPLAYS, sample=200, whole=5000)
+@soak_of(instance_documents(max_tasks=12, dates=True), *REPLAYS, sample=60, whole=5000)
 def test_every_moment_of_thousands_of_replays_can_be_gone_on_from(
     document: dict[str, Any], seed: int, policy: str, todays: bool
 ) -> None:

@@ -63,7 +63,7 @@ def test_all_rows_are_the_same_after_each_step(document: dict[str, Any], seed: i
     go_step_by_step(document, seed, RULE_POLICIES[-1:])  # one loop to be compiled
 
 
-@soak_of(*BAGS_AND_SEEDS, sample=30, whole=1000)
+@soak_of(*BAGS_AND_SEEDS, sample=10, whole=1000)
 def test_all_rows_are_the_same_after_each_step_under_every_policy(document: dict[str, Any], seed: int) -> None:
     go_step_by_step(document, seed, RULE_POLICIES)
 
@@ -143,7 +143,7 @@ def test_compiled_loops_keep_the_same_record(document: dict[str, Any], seed: int
     demand_the_same_records(document, seed, ("hads",))
 
 
-@soak_of(*BAGS_AND_SEEDS, sample=100, whole=2000)
+@soak_of(*BAGS_AND_SEEDS, sample=40, whole=2000)
 def test_compiled_loops_keep_the_same_record_of_every_policy(document: dict[str, Any], seed: int) -> None:
     demand_the_same_records(document, seed, RULE_POLICIES)
 
@@ -187,7 +187,7 @@ def test_a_copy_goes_on_by_itself(document: dict[str, Any], seed: int, policy: s
     demand_independent_copies(document, seed, policy)
 
 
-@soak_of(*BAGS_AND_SEEDS, ANY_POLICY, sample=300, whole=10_000)
+@soak_of(*BAGS_AND_SEEDS, ANY_POLICY, sample=100, whole=10_000)
 def test_thousands_of_copies_go_on_by_themselves(document: dict[str, Any], seed: int, policy: str) -> None:
     demand_independent_copies(document, seed, policy)
 

@@ -78,7 +78,7 @@ def test_the_replay_is_the_simulator_to_the_cent() -> None:
         look_at(seed)
 
 
-@soak(400, 20_000)
+@soak(100, 20_000)
 def test_the_replay_is_the_simulator_to_the_cent_in_thousands(how_many: int) -> None:
     for seed in range(how_many):
         look_at(seed)

@@ -194,7 +194,7 @@ def test_of_vms_that_are_free_before_a_task_is_ready_the_first_takes_it() -> Non
     assert first_end_naively(replay.state, 0, 0.0) == (250, False, 1)
 
 
-@soak_of(instance_documents(max_tasks=40, dates=True), *DAYS[1:], sample=100, whole=5000)
+@soak_of(instance_documents(max_tasks=40, dates=True), *DAYS[1:], sample=30, whole=5000)
 def test_soak(document: dict[str, Any], seed: int, spare_time: SpareTime) -> None:
     compare(document, seed, spare_time)
 
@@ -262,6 +262,6 @@ def test_idle_vms_steal_what_asking_every_vm_for_every_task_gives_them() -> None
     assert compare_steals(range(5)) > 10
 
 
-@soak(sample=100, whole=1000)
+@soak(sample=40, whole=1000)
 def test_idle_vms_of_a_thousand_days_steal_what_asking_every_vm_for_every_task_gives_them(how_many: int) -> None:
     assert compare_steals(range(5, 5 + how_many)) > 2 * how_many

@@ -98,7 +98,7 @@ def test_the_draws_have_what_is_to_be_tested() -> None:
     assert all(happened[kind] for kind in ("good", "bad", "displaced", "stays", "unwanted"))
 
 
-@soak(15, 60)
+@soak(6, 60)
 @pytest.mark.parametrize("suffix", SUFFIXED)
 @pytest.mark.parametrize("name", sorted(PLATFORM_POLICIES))
 def test_soak_of_crowded_platforms(name: str, suffix: str, how_many: int) -> None:

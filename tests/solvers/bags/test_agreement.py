@@ -21,7 +21,7 @@ RELAX_BURSTABLES = {"patterns", "columns"}
 """Exact unless the optimum rents burstable VMs; then they give a bound, and perhaps a plan."""
 FAST_SEEDS = 1
 SEEDS_OF_A_BLOCK = 100
-SAMPLE = 30
+SAMPLE = 12
 BLOCKS = {
     "cores": 34,
     "memory": 14,

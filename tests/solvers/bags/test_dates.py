@@ -144,7 +144,7 @@ def test_what_a_state_leaves_is_planned_with_its_dates() -> None:
     assert disagreements(wrong_from_a_state, range(20)) == {}
 
 
-@soak(200, 2_000)
+@soak(60, 2_000)
 def test_plans_and_bounds_agree_with_all_plans_of_many(how_many: int) -> None:
     assert disagreements(wrong, range(60, 60 + how_many)) == {}
 

@@ -111,7 +111,7 @@ def test_late_plans_of_tasks_with_dates_are_the_best_of_all_plans(first: int) ->
         agrees_with_all_plans(seed, dated_late_bag)
 
 
-@soak(60, 2000)
+@soak(30, 2000)
 def test_late_plans_of_tasks_with_dates_are_the_best_of_all_plans_for_many_bags(how_many: int) -> None:
     assert sum(agrees_with_all_plans(seed, dated_late_bag) for seed in range(how_many)) > how_many / 4
 
@@ -126,7 +126,7 @@ def test_an_on_demand_vm_is_no_dearer_twin_of_a_spot_vm_on_which_nothing_is_in_t
     assert agrees_with_all_plans(7396)
 
 
-@soak(60, 2000)
+@soak(40, 2000)
 def test_late_plans_are_the_best_of_all_plans_for_many_bags(how_many: int) -> None:
     assert sum(map(agrees_with_all_plans, range(how_many))) > how_many / 4
 

@@ -128,7 +128,7 @@ RANDOM = (
 )
 
 
-@soak_of(*RANDOM, sample=30, whole=500)
+@soak_of(*RANDOM, sample=20, whole=500)
 def test_random_plans_cost_what_a_quiet_day_does(
     document: dict[str, Any], cloud: str, goal: str, method: str, seed: int
 ) -> None:

@@ -58,11 +58,11 @@ def test_tiny_fronts_are_those_of_all_plans(family: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "block", [pytest.param(block, marks=pytest.mark.soak if block else pytest.mark.slow) for block in range(10)]
+    "block", [pytest.param(block, marks=pytest.mark.soak if block else pytest.mark.slow) for block in range(40)]
 )
 @pytest.mark.parametrize("family", FAMILIES)
 def test_hundreds_of_tiny_fronts_are_those_of_all_plans(family: str, block: int) -> None:
-    for seed in range(100 + 20 * block, 120 + 20 * block):
+    for seed in range(100 + 5 * block, 105 + 5 * block):
         instance = tiny_instance(seed, **FAMILIES[family])
         front = checked(instance)
         assert (front.complete, values(front)) == (True, exhaustive_front(instance)), seed

@@ -212,7 +212,7 @@ def test_the_class_programme_finds_the_same_plans(how_many: int) -> None:
     assert min(seen.values()) > 0, seen
 
 
-@soak(100, 2000)
+@soak(50, 2000)
 def test_exhaustive_search_finds_the_same_plans(how_many: int) -> None:
     solved = 0
     for seed in range(how_many):
@@ -239,8 +239,13 @@ def test_exhaustive_search_finds_the_same_plans(how_many: int) -> None:
     assert solved > how_many // 3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["hads/ED200", "burst-hads/J60", "burst-hads/J100"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("burst-hads/J60", marks=pytest.mark.slow),
+        *(pytest.param(name, marks=pytest.mark.soak) for name in ("hads/ED200", "burst-hads/J100")),
+    ],
+)
 def test_fastest_is_proved_for_bags_of_the_papers(name: str) -> None:
     """Also where the longest tasks could run on burstable VMs, had these the credits."""
     result = solve(library_instance(name), goal="fastest", time_limit_s=300)

@@ -69,7 +69,7 @@ def judge(seed: int) -> bool:
     return True
 
 
-@soak(sample=6, whole=100)
+@soak(sample=2, whole=100)
 def test_each_change_of_the_line_brings_spot_vms_in(how_many: int) -> None:
     lines = [judge(seed) for seed in range(how_many)]
     assert sum(lines) >= how_many / 3
