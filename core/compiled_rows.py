@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -218,29 +218,39 @@ def compiled_rules(root: Any, name: str, given: Mapping[Any, Any], made: dict[An
     made : dict
         Parts that are compiled already, and in which these are kept: what calls no other functions is the same part.
     """
-    return compiled(_copy_of(root, dict(_names_of(root, given, made)), name))
+    return compiled(_copy_of(root, _Parts(given, made).names_in(root), name))
 
 
-def _names_of(function: FunctionType, given: Mapping[Any, Any], made: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Names in the code of a function, with the objects they stand for in compiled loops."""
-    for name, value in used_by(function):
-        called = given.get(value, value) if isinstance(value, FunctionType) else value
-        if isinstance(called, FunctionType) and is_ours(called.__module__):
-            called = _part(called, given, made)
-        yield name, called
+class _Parts:
+    """Compiled parts of one loop: each of its functions once, however many others call it."""
 
+    def __init__(self, given: Mapping[Any, Any], made: dict[Any, Any]) -> None:
+        self._given = given
+        self._made = made
+        self._of: dict[FunctionType, Any] = {}
 
-def _part(function: FunctionType, given: Mapping[Any, Any], made: dict[Any, Any]) -> Any:
-    """Return the compiled part of a function, in which others are in place of some."""
-    names = dict(_names_of(function, given, made))
-    key = function, tuple(sorted((name, id(value)) for name, value in names.items()))
-    if key not in made:
-        # Machine code of parts of one name is taken for the same, also of loops that two processes have compiled.
-        uses = {name: described(value) for name, value in names.items()}
-        stated = described(function.__code__), described(function.__defaults__), uses
-        digest = hashlib.sha256(repr(stated).encode()).hexdigest()[:16]
-        made[key] = compiled_part(_copy_of(function, names, f"{function.__qualname__}_{digest}"))
-    return made[key]
+    def names_in(self, function: FunctionType) -> dict[str, Any]:
+        """Names in the code of a function, with the objects they stand for in compiled loops."""
+        names = {}
+        for name, value in used_by(function):
+            called = self._given.get(value, value) if isinstance(value, FunctionType) else value
+            ours = isinstance(called, FunctionType) and is_ours(called.__module__)
+            names[name] = self._part(called) if ours else called
+        return names
+
+    def _part(self, function: FunctionType) -> Any:
+        """Return the compiled part of a function, in which others are in place of some."""
+        if function not in self._of:
+            names = self.names_in(function)
+            key = function, tuple(sorted((name, id(value)) for name, value in names.items()))
+            if key not in self._made:
+                # Machine code of parts of one name is taken for the same, also of loops that two processes compiled.
+                uses = {name: described(value) for name, value in names.items()}
+                stated = described(function.__code__), described(function.__defaults__), uses
+                digest = hashlib.sha256(repr(stated).encode()).hexdigest()[:16]
+                self._made[key] = compiled_part(_copy_of(function, names, f"{function.__qualname__}_{digest}"))
+            self._of[function] = self._made[key]
+        return self._of[function]
 
 
 def _copy_of(function: FunctionType, names: Mapping[str, Any], qualname: str) -> FunctionType:

@@ -28,7 +28,7 @@ from ..schedules.state import State
 from ..schedules.timing import require_no_setups
 from ..schedules.vm_state import TaskOnVm, VmState, billing_of, several
 from ..solvers.bags.replan import replan as plan_again
-from ..solvers.bags.warm_up import warm_up
+from ..solvers.bags.warm_up import warm_up_replan
 from ..traces.bags.execution import Execution, PlannedTask, TaskRun, VmRun, grouped
 from .dask_worker import Job, end, hold, perform
 from .local_vms import LocalVms, Vm, vms_of
@@ -152,7 +152,7 @@ def run(
         If Dask is not installed, or the cluster is gone before anything has begun.
     """
     if replan is None:
-        warm_up(["search"])  # before anything waits for it
+        warm_up_replan()  # before anything waits for it
     with ExitStack() as stack:
         if cluster is None:
             cluster = stack.enter_context(LocalVms())

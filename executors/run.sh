@@ -172,7 +172,7 @@ spotbag_wait_until() {
         [ "$spotbag_left" -gt 0 ]
     do
         # A signal may be lost on a child that has just been made: then it is looked at soon.
-        [ "$spotbag_left" -le 10 ] || spotbag_left=10
+        [ "$spotbag_left" -le 3 ] || spotbag_left=3
         sleep "$spotbag_left" 3<&- 4<&- 9>&- &
         spotbag_child=$!
         [ -z "$spotbag_stopped" ] || spotbag_stop_child
