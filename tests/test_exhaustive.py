@@ -268,6 +268,7 @@ def test_tiny_instances_are_the_same_for_a_seed_and_others_for_others() -> None:
         assert len(set(tasks_and_types)) == 20
 
 
+@pytest.mark.slow
 def test_tiny_instances_have_every_shape() -> None:
     seen: dict[str, Counter[str]] = {family: Counter() for family in FAMILIES}
     for family, seed in itertools.product(FAMILIES, range(100)):

@@ -101,6 +101,7 @@ def test_names_are_written_into_bars_with_room_for_them() -> None:
     assert "wide-enough" not in svg(chart(bars=many))
 
 
+@pytest.mark.slow
 def test_limits_are_named_where_there_is_room_and_all_shown_if_they_are_few() -> None:
     close = [Limit(50 + number / 10, DUE, f"due-{number}", 0) for number in range(3)]
     text = svg(chart(limits=close))

@@ -203,6 +203,7 @@ def test_bad_input_is_exit_code_2_before_any_work(shell: Shell, words: list[str]
     assert list(shell.folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_user_who_stops_it_gets_exit_code_130(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt_after_runs(monkeypatch, runs, 1)
     shell.run("bench", "hads", "--out", "rows.csv", code=130)
@@ -219,6 +220,7 @@ print([main(words.split()) for words in sys.argv[1:]])
 """
 
 
+@pytest.mark.slow
 def test_where_the_papers_are_not_installed_it_is_said_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('papers = ["thai"]\n')
     asking = ["bench thai", f"experiment run {tmp_path}/mine.toml --out {tmp_path}/out", "schema published-comparison"]

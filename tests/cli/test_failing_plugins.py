@@ -48,6 +48,7 @@ def test_what_a_plugin_prints_and_says_at_length_leaves_the_answer_whole(shell: 
     assert len(shell.err) + len(out) < _LONGEST
 
 
+@pytest.mark.slow
 def test_an_experiment_with_a_plugin_that_exits_has_rows_that_say_so(shell: Shell) -> None:
     spec = shell.folder / "exits.toml"
     policy = f"policies = ['{_HERE}:bag_exits']\ndays = 2\n"

@@ -20,6 +20,7 @@ seed = 481
 """
 
 
+@pytest.mark.slow
 def test_a_stranger_submits_checks_and_ranks(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text(SPEC, encoding="utf-8")

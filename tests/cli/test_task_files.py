@@ -34,6 +34,7 @@ def test_each_format_has_an_import_whose_help_names_its_columns(shell: Shell) ->
         assert f"instance import {form.name} {form.example}" in " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_quotas_rates_and_minimum_bills_are_refused_or_said_by_name(shell: Shell, tmp_path: Path) -> None:
     quota = (FILES / "quota.json").read_text().replace('"max_spot": 16', '"max_spot_vcpus": 64')
     (tmp_path / "q.json").write_text(quota)

@@ -426,6 +426,7 @@ def test_a_changed_constant_of_the_rules_is_seen(
     assert fingerprint(compiled_engine._driver(Static)) != before
 
 
+@pytest.mark.slow
 def test_another_process_finds_the_same_loops() -> None:
     """Nothing that a loop is keyed by depends on addresses in memory or on the seed of hashes."""
     places = [(loop.__module__, loop.__name__) for loop in _loops().values()]

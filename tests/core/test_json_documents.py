@@ -101,6 +101,7 @@ def counted(value: Any) -> tuple[int, int]:
     return max([keys, *(most for most, _ in inner)]), 1 + sum(number for _, number in inner)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.dictionaries(st.text(max_size=3), VALUES), st.integers(1, 40), st.booleans())
 @example({"a": {"b": 1, "c": 2}, "d": {"e": {}, "f": 3, "g": 4}}, 3, False)

@@ -60,6 +60,7 @@ class Unknown:
         return __import__, ("no_such_module",)
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_what_this_process_gives(threads: Any) -> None:
     assert list(each(twice, range(9), threads)) == list(each(twice, range(9), 1))
     assert sorted(by_workers(twice, range(9), threads, in_order=False)) == list(each(twice, range(9), 1))

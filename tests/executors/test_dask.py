@@ -339,6 +339,7 @@ def note_and_wait(task: str) -> None:
     wait_at_some(task)
 
 
+@pytest.mark.slow
 def test_tasks_taken_out_do_not_run_on_a_vm_that_comes_late(cluster: Cluster) -> None:
     BEGUN.clear()
     RELEASE.clear()

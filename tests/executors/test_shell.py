@@ -77,6 +77,7 @@ def dated(folder: Path, ready_s: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_task_waits_for_its_release_by_when_the_plan_began_and_is_stopped_as_it_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

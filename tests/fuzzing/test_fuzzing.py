@@ -42,6 +42,7 @@ def test_a_hundred_thousand_damaged_files_of_foreign_formats(block: int) -> None
     _fuzz(foreign(20_000, block))
 
 
+@pytest.mark.slow
 def test_the_same_number_gives_the_same_input() -> None:
     with fuzzing() as fuzzer:
         first, second = ([fuzzer.run("plan", number).written for number in range(3)] for _ in range(2))

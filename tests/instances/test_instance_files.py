@@ -358,6 +358,7 @@ def test_rounding_up_of_run_times_is_warned_of_when_it_adds_more_than_one_percen
     assert coarse.runtime_s[0, 0] == 2
 
 
+@pytest.mark.slow
 def test_library_instances_obey_the_schema_and_foreign_keys_do_not() -> None:
     schema = json.loads(Instance.schema_text())
     validator = jsonschema.Draft202012Validator(schema)

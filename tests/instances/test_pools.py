@@ -58,6 +58,7 @@ def test_zones_are_read_from_a_long_text_as_well() -> None:
     assert Instance.parse(text) == Instance.from_document(json.loads(text), "zones")
 
 
+@pytest.mark.slow
 def test_what_goes_down_at_once_is_one_pool_or_one_type() -> None:
     bag = Instance.from_document(zoned(), "zones")
     of_pools, of_types = (solve(bag, "auto", survive=level).schedule for level in ("one-pool", "one-type"))

@@ -115,6 +115,7 @@ def test_a_change_that_breaks_a_rule_is_refused(record: WholeDocument, changes: 
     assert str(caught.value) == made_anew(record, changes)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(instance_documents(), instance_documents())
 def test_fields_of_another_instance(first: dict[str, Any], second: dict[str, Any]) -> None:

@@ -101,6 +101,7 @@ def test_a_vm_is_billed_at_the_price_at_which_it_was_rented() -> None:
     assert [finding.rule for finding in audit(trace).findings] == ["figures"]
 
 
+@pytest.mark.slow
 def test_a_plan_that_goes_on_with_a_vm_at_its_own_price_is_billed_by_that(tmp_path: Path) -> None:
     bag = random_bag(random.Random(0)).replace(deadline_s=100)
     vm = VmState(id="a", type="c2", market="spot", price_usd_per_hour=0.01)

@@ -133,6 +133,7 @@ def test_the_main_table_has_the_means_of_the_text(burst: PublishedComparisonResu
 # ---------------------------------------------------------------------------- plans and days
 
 
+@pytest.mark.slow
 def test_each_day_has_a_plan_of_its_own_the_same_for_all_scenarios(days: BurstHadsDays) -> None:
     instance, _ = library_job("burst-hads", "J80", 2295, "printed")
     plans = [make_plan(instance, "ils", seed, {"scales": "paper"}) for seed in range(2)]

@@ -95,6 +95,7 @@ def test_each_cell_of_the_user_map_is_a_bag_as_its_name_says(most: int) -> None:
             assert bag.objective.budget_usd == pytest.approx(1.5 * least_usd)
 
 
+@pytest.mark.slow
 def test_cells_have_settings_of_their_own(tmp_path: Path) -> None:
     asked = parse_specification(FEW, "few")
     assert parse_specification(format_specification(asked), "again") == asked

@@ -166,7 +166,8 @@ def test_makespans_that_d_spot_was_fitted_to_are_no_test(result: PublishedCompar
     assert count_verdicts(result.claims).total() == len(result.claims) - 3  # and two of busy VMs, by definition
 
 
-@pytest.mark.parametrize("compared_name", [AS_READ, pytest.param(BY_ALGORITHM_1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("compared_name", [AS_READ, BY_ALGORITHM_1])
 def test_all_assumptions_judge_the_same_statements(result: PublishedComparisonResult, compared_name: str) -> None:
     """The table of sensitivity compares verdicts one by one."""
     few = HadsOptions(1)

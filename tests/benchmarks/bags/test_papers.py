@@ -287,6 +287,7 @@ def test_every_claim_is_judged_and_one_that_fails_has_a_reason(hads: PublishedCo
     demand_judged_claims(hads, 52)
 
 
+@pytest.mark.slow
 def test_notes_say_of_which_plans_d_spot_is_printed(hads: PublishedComparisonResult) -> None:
     assert len(hads.notes) == 5
     assert "the printed makespan (J100 " in hads.notes[1]

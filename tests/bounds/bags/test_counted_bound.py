@@ -41,6 +41,7 @@ def test_no_plan_of_thousands_is_below_the_bound(seed: int, setups: bool) -> Non
     look_at(seed, setups)
 
 
+@pytest.mark.slow
 def test_machines_that_differ_have_whole_tasks_only() -> None:
     """Of 100 tasks on ten machines, the fastest machine has most, and none has a part of one."""
     instance = with_d_spot(unrelated_machines(100, 10, kind="machines", seed=1, name="machines"))

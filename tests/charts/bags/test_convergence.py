@@ -22,6 +22,7 @@ def searched() -> Result:
     return solve(library_instance("hads/J60"), "search", options={"moves": 2000})
 
 
+@pytest.mark.slow
 def test_the_convergence_is_plotted(searched: Result, tmp_path: Path) -> None:
     result = solve(library_instance("burst-hads/J60"), "ils")
     write_convergence(result, tmp_path / "ils.svg")

@@ -66,6 +66,7 @@ def test_the_command_line_overrides_the_instance(shell: Shell) -> None:
     assert values["least cost"] > own["bounds"][1]["value"]  # on demand is dearer
 
 
+@pytest.mark.slow
 def test_with_a_time_limit_bounds_are_what_was_proved_by_then(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = shell.json("bound", "memory/m10")["bounds"]
     fake_time(monkeypatch, look_s=1.0)

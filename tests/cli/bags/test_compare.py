@@ -92,6 +92,7 @@ def test_no_plan_for_an_instance_is_exit_code_1(shell: Shell) -> None:
     shell.run("compare", "tiny/memory-parts-them", "--method", "patterns", code=1)
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("processes")
 def test_every_run_goes_to_a_file(shell: Shell) -> None:
     words = ["compare", "tiny/two-cores", "tiny/boot", "--method", "greedy,ils", "--seeds", "2", "--survive", "none"]

@@ -248,6 +248,7 @@ def test_one_day_is_compared_with_its_references(shell: Shell) -> None:
     assert "hindsight" not in shell.run(*words, "hads")
 
 
+@pytest.mark.slow
 def test_hindsight_alone(shell: Shell) -> None:
     found = shell.json(*FEW, "--policy", "hindsight")
     assert [day["bound_usd"] for day in found["days"]] == [None] * 3

@@ -69,6 +69,7 @@ def test_the_plain_model_agrees_with_intervals_on_vms_of_several_cores(seed: int
     assert exact.status == "optimal"
 
 
+@pytest.mark.slow
 def test_auto_asks_which_core_each_task_is_on_where_the_makespan_alone_counts() -> None:
     """Of 100 jobs on 10 machines, 199 was found and 198 proved, in 10 s."""
     bag = unrelated_machines(40, 5, kind="uncorrelated", seed=4, name="bag")

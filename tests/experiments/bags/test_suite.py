@@ -95,6 +95,7 @@ def test_honest_rows_are_what_they_say(lines: list[str]) -> None:
             assert row.value == pytest.approx(sum(said["cost_usd"]) / 3)
 
 
+@pytest.mark.slow
 def test_held_out_days_are_known_by_their_digest(folder: Path, lines: list[str], small: SuiteDocument) -> None:
     assert small.days["held-out"].seed is None
     assert str(HELD_OUT) not in json.dumps(small.model_dump(mode="json")["days"]["held-out"]["seed"])
@@ -336,6 +337,7 @@ def test_a_file_without_a_row_is_no_submission(tmp_path: Path, text: str, said: 
         check_submissions([path])
 
 
+@pytest.mark.slow
 def test_a_second_row_of_the_same_is_refused(lines: list[str], tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")

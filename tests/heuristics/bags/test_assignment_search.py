@@ -31,6 +31,7 @@ def look_at(instance: Instance, queues: list[Queue]) -> None:
         assert (instance.sustained_s[instance.task_group[queue.tasks], queue.offer.index] < NEVER).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["cheapest", "fastest", "balanced"]))
 @example(8623, "cheapest").via("no VM may be rented")

@@ -62,6 +62,7 @@ def test_where_the_end_counts_earlier_moments_are_tried(method: str) -> None:
     assert "in this way" in late.message or late.status == "infeasible"
 
 
+@pytest.mark.slow
 @given(random_instances(12), st.sampled_from([first_fit, fewest_vms]))
 @settings(max_examples=60, deadline=None)
 def test_plans_break_no_rule(instance: Instance, method: Any) -> None:

@@ -111,6 +111,7 @@ def test_the_start_is_near_the_bound(limit: int, hours: float, own_speeds: bool,
     assert 0 <= gap_of_start(distinct_bag(1_500, limit=limit, hours=hours, own_speeds=own_speeds)) <= most
 
 
+@pytest.mark.slow
 def test_ten_thousand_distinct_tasks_are_nearly_as_cheap_as_the_bound() -> None:
     # They were on all VMs that could be rented, on demand too, at twice the cost.
     result = solve(distinct_bag(10_000, limit=40), "search", options={"moves": 1_000}, survive="none")

@@ -327,6 +327,7 @@ def test_a_copy_of_a_start_is_searched_alone() -> None:
     assert (start.state.core_tasks == before[1]).all()
 
 
+@pytest.mark.slow
 def test_a_large_bag_that_has_a_better_plan_begins_with_it() -> None:
     instance = with_d_spot(generate_instance(3_500, distinct=True, limit=40, goal="balanced", seed=3))
     better = solve(instance, "search", survive="none", seed=1).schedule
@@ -613,6 +614,7 @@ def test_huge_limits_of_vms_cost_neither_time_nor_memory() -> None:
         assert solve(instance, method, options={"moves": 10_000} if method == "search" else {}).schedule is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", some(["search", "lpt"], fast=1))
 def test_simple_heuristics_that_find_nothing_do_not_go_on_without_end(
     method: str, monkeypatch: pytest.MonkeyPatch

@@ -183,6 +183,7 @@ def test_a_type_that_is_down_at_the_horizon_resumes_there() -> None:
 rates = st.sampled_from([0.0, 1e-300, 0.3, 5.0, 300.0, 10_000.0])
 
 
+@pytest.mark.slow
 @given(rates, rates, st.integers(1, 40), st.integers(0, 500), st.integers(0, 3))
 @settings(max_examples=40, deadline=None)
 def test_events_alternate_at_different_seconds(k_h: float, k_r: float, deadline_s: int, boot_s: int, day: int) -> None:

@@ -34,6 +34,7 @@ def scenarios() -> st.SearchStrategy[ShockScenario]:
     )
 
 
+@pytest.mark.slow
 @given(scenarios(), st.integers(0, 1000))
 @settings(max_examples=25, deadline=None)
 def test_every_day_is_one_that_can_be_written(scenario: ShockScenario, day: int) -> None:
@@ -47,6 +48,7 @@ def test_every_day_is_one_that_can_be_written(scenario: ShockScenario, day: int)
         assert set(last.values()) <= {"resume"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outage_s", [None, 600.0, 1800.0])
 def test_a_vm_is_interrupted_as_often_as_said_whenever_it_is_requested(outage_s: float | None) -> None:
     scenario = ShockScenario(vm_interruptions_per_hour=2.0, mean_outage_s=outage_s)

@@ -130,6 +130,7 @@ def test_each_market_has_its_own_price_and_time_limit() -> None:
     assert best.objective == pytest.approx(0.5 * (3 * 31 + 30) + 0.5 * 31)
 
 
+@pytest.mark.slow
 def test_limits_of_markets_count_vms_that_run_tasks_only() -> None:
     types = [vm_type("a", spot=(1, 3)), vm_type("b", spot=(1, 3))]
     tasks = [task(f"t{k}", a=10, b=10) for k in range(3)]
@@ -466,6 +467,7 @@ def test_highs_and_cp_sat_find_the_same_optimum_of_200_tiny_bags(first: int) -> 
         demand_the_same_of_both_solvers(seed)
 
 
+@pytest.mark.slow
 def test_cp_sat_starts_from_a_plan_and_proves_that_there_is_none() -> None:
     bag = tiny_bag(1)
     best = outcome_of(bag, TimeIndexedOptions(solver="cp-sat")).schedule

@@ -111,6 +111,7 @@ def late_plan() -> Schedule:
     return plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["on-time", "rescue", "hads", "burst-hads"])
 def test_policies_go_on_with_a_plan_with_late_tasks_whatever_is_lost(late_plan: Schedule, policy: str) -> None:
     for seed in range(2):

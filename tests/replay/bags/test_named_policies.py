@@ -80,6 +80,7 @@ def test_options_that_there_are_not_are_refused() -> None:
         replay_day(plan, OnDemand(idle_limit_s=-1))
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("processes")
 def test_rules_of_policies_go_to_other_processes() -> None:
     plan = solve(library_instance("hads/J60"), "greedy").schedule

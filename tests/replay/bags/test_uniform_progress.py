@@ -73,6 +73,7 @@ def look_at(seed: int) -> None:
         assert ran.spot_ticks + ran.on_demand_ticks <= -(-job.work_s // job.tick_s) + delays + ran.changeovers
 
 
+@pytest.mark.slow
 def test_the_replay_is_the_simulator_to_the_cent() -> None:
     for seed in range(12):
         look_at(seed)

@@ -136,6 +136,7 @@ def test_plans_and_bounds_agree_with_all_plans(first: int) -> None:
     assert disagreements(wrong, range(first, first + 6)) == {}
 
 
+@pytest.mark.slow
 def test_auto_proves_tiny_bags_with_dates() -> None:
     assert disagreements(wrong_by_auto, range(6)) == {}
 
@@ -159,6 +160,7 @@ def test_what_many_states_leave_is_planned_with_its_dates(how_many: int) -> None
     assert disagreements(wrong_from_a_state, range(20, 20 + how_many)) == {}
 
 
+@pytest.mark.slow
 def test_tiny_dated_bags_are_of_all_kinds() -> None:
     bags = [dated_instance(seed) for seed in range(60)]
     assert any(instance.machines for instance in bags)
@@ -193,6 +195,7 @@ REFUSALS: dict[str, Callable[[], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("deadline_s", "counts"), [(39, {"a spot": 1, "a on-demand": 1}), (38, {"a on-demand": 1})])
 @pytest.mark.parametrize("level", ["one-type", "blackout"])
 def test_what_is_lost_is_done_again_by_its_own_deadline(deadline_s: int, counts: dict[str, int], level: Any) -> None:
@@ -214,6 +217,7 @@ def test_what_is_lost_is_done_again_by_its_own_deadline(deadline_s: int, counts:
     assert again.survival.verdict == "survives"
 
 
+@pytest.mark.slow
 def test_of_tasks_with_dates_plans_without_spot_vms_survive_each_and_no_others_are_looked_at() -> None:
     """Each D_spot was tried in vain, for half a minute, and the checker did not see that nothing can be lost."""
     document = bag().to_document() | {"survive": "each"}

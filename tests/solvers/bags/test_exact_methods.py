@@ -335,6 +335,7 @@ def test_infeasibility_is_proved_and_explained(changes: dict[str, Any], said: st
     assert re.search(said, result.message), result.message
 
 
+@pytest.mark.slow
 def test_the_least_deadline_of_an_infeasible_instance_is_the_bound_s_and_a_plan_exists_at_the_other() -> None:
     instance = library_instance("hads/ED200").replace(deadline_s=400, d_spot_s=100, d_spot_rule=None)
     message = solve(instance).message
@@ -435,6 +436,7 @@ def test_auto_proves_a_bag_however_long_the_search_before_takes(monkeypatch: pyt
     assert solve(tiny_instance(5, **FAMILIES["memory"]), "auto").status == "optimal"
 
 
+@pytest.mark.slow
 def test_columns_go_on_where_a_programme_outlasts_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[IntegerProgram] = []
 

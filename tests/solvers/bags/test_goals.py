@@ -111,6 +111,7 @@ def test_published_methods_have_the_d_spot_of_the_paper_and_a_bound_of_all_plans
     assert by_greedy.bound <= by_search.objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", some(range(2, 5), fast=1))
 def test_near_the_least_cost_the_fastest_plan_is_that_of_the_front(seed: int) -> None:
     """Of the points of the front that cost at most so much more than the cheapest, the one that ends first."""

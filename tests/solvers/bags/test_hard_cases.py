@@ -53,6 +53,7 @@ def test_five_tasks_on_both_markets_are_proved() -> None:
     assert result.schedule.cost_usd == pytest.approx(303 * 0.03 / 3600)
 
 
+@pytest.mark.slow
 def test_five_tasks_on_demand_alone_are_proved() -> None:
     # Three VMs: pairs of 100 + 103 and 101 + 102 s need 203 s of credits, 120 + 0.4 t: until t = 207.5 s; and 104 s.
     result = solve(with_credits(markets=["on-demand"]), time_limit_s=60)

@@ -124,6 +124,7 @@ def test_two_threads_prove_what_one_proves(name: str) -> None:
     assert check(two.instance, two.schedule).feasible
 
 
+@pytest.mark.slow
 def test_progress_of_both_lanes_comes_in_the_thread_of_the_call() -> None:
     threads: set[threading.Thread] = set()
     points: list[TracePoint] = []

@@ -396,6 +396,7 @@ def test_after_the_deadline_all_is_late_and_a_warning_says_from_when() -> None:
     assert any("the deadline of 600 s has passed" in text for text in result.warnings)
 
 
+@pytest.mark.slow
 def test_large_bags_are_near_the_bound() -> None:
     draw = random.Random(7)
     tasks = [

@@ -320,7 +320,8 @@ def test_the_time_limit_holds_and_points_are_retained(monkeypatch: pytest.Monkey
     assert "this proves nothing" in none.message
 
 
-@pytest.mark.parametrize("most_points", [4, pytest.param(None, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("most_points", [4, None])
 def test_what_the_programme_leaves_over_is_done_in_the_general_way(
     most_points: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,6 +140,7 @@ def test_the_front_of_tasks_that_fill_a_paid_vm_to_the_last_second_is_one_plan(d
     assert (front.complete, [(point.makespan_s, point.cost_usd) for point in front.points]) == (True, [(10, 0.0)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", some([0.5, 1.0, 1e-6, 0.0], fast=1))
 def test_large_multipliers_prove_nothing_that_is_lost_in_their_digits(weight: float) -> None:
     """Ten tasks of 360 s fill a VM until the deadline, of which a second is not paid: multipliers grew to 3e7.

@@ -115,6 +115,7 @@ def test_a_plan_without_spot_vms_says_what_would_bring_some_in() -> None:
     assert unneeded.spot_with is None
 
 
+@pytest.mark.slow
 def test_a_level_that_lets_spot_vms_in_is_named() -> None:
     # One VM on demand at a time: what one type loses at once can be done again there, but two spot VMs have no twins.
     one = bag().vm_types[0].model_dump(exclude_none=True)
@@ -167,6 +168,7 @@ def test_where_no_simple_plan_survives_though_it_leaves_time_earlier_ends_are_tr
     assert blackout.objective < 1.05 * one_type.objective
 
 
+@pytest.mark.slow
 def test_a_large_bag_has_a_plan_by_prices_that_survives_before_its_time_is_over() -> None:
     """Of 100,000 tasks, the fastest plan in 5 s was one for the deadline, 2.7 times the bound, and took 10 s."""
     instance = generate_instance(4_000, catalogue="hads", distinct=True, limit=40, max_on_demand=10**6, goal="fastest")

@@ -25,6 +25,7 @@ def test_no_answer_about_plans_that_survive_is_wrong(family: str, seed: int) -> 
     assert list(wrong_survival_answers(_bag(seed, family), _level(seed))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["markets", "minutes"])
 def test_no_answer_about_plans_that_survive_with_setups_is_wrong(family: str) -> None:
     assert list(wrong_survival_answers(_bag(13, family), _level(13))) == []
