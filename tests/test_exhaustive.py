@@ -260,6 +260,7 @@ def test_the_search_is_never_below_the_optimum_and_its_bound_never_above_on_thou
     compare_with_search(family, range(6, 6 + how_many))
 
 
+@pytest.mark.slow
 def test_tiny_instances_are_the_same_for_a_seed_and_others_for_others() -> None:
     for family in FAMILIES.values():
         documents = [tiny_instance(seed, **family).to_document() for seed in range(20)]

@@ -286,6 +286,7 @@ def test_with_standard_error_closed_an_interrupt_is_not_on_standard_output(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_with_standard_error_closed_no_file_takes_its_place(tmp_path: Path) -> None:
     target = tmp_path / "plan.json"
     done = run_closed(f"solve tiny/two-cores -m patterns --survive none --json --out {target} <&- 2>&-")

@@ -70,6 +70,7 @@ def test_a_cluster_gives_what_this_process_gives(threads: Any) -> None:
         list(each(twice, [Unknown()], threads))
 
 
+@pytest.mark.slow
 def test_days_replayed_on_a_cluster_are_those_of_this_process(threads: Any) -> None:
     schedule = solve(library_instance("tiny/two-cores"), "lpt").schedule
     assert schedule is not None

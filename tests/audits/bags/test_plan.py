@@ -349,6 +349,7 @@ def test_the_checker_agrees_with_a_look_at_every_second_of_thousands(
     _look_at_every_second(case)
 
 
+@pytest.mark.slow
 @given(rests())
 @settings(max_examples=7, deadline=None)
 def test_the_checker_agrees_with_a_look_at_every_second_from_a_state(

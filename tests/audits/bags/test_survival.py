@@ -450,6 +450,7 @@ def test_the_longest_loss_is_that_of_one_of_the_last_checkpoints(rule: tuple[flo
     assert twins._longest_loss_s(0) == max(twins._loss_s(0, at_s) for at_s in range(7, 7 + duration_s))
 
 
+@pytest.mark.slow
 def test_a_job_of_two_days_that_is_saved_every_second_is_judged_by_its_last_checkpoints(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

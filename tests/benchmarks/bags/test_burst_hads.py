@@ -164,6 +164,7 @@ def test_the_baseline_is_planned_with_on_demand_vms_and_pays_for_idle_ones(days:
     assert cells["cycles"].values(makespan_s) == cells["last-task"].values(makespan_s)
 
 
+@pytest.mark.slow
 def test_the_billing_of_the_baseline_decides_what_savings_are_judged_by(days: BurstHadsDays) -> None:
     other = burst_hads_days(BurstHadsOptions(runs=2, baseline="last-task"), lambda done, label: None)
     mine, its = (found.stated()["hads_saving_percent", ""].value for found in (days, other))
@@ -180,6 +181,7 @@ def only_j60(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spotbag_papers.bags.burst_hads.runs.burst_hads_figures", lambda: less)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("only_j60")
 def test_other_assumptions_are_options(days: BurstHadsDays) -> None:
     assert FEW.policies == ("burst-hads", "hads")

@@ -66,6 +66,7 @@ def test_against_all_plans(run_times: list[int], unit: int, boot: int, more: int
         assert least.lower_bound_s <= expected <= least.wall_s
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.integers(1, 15), min_size=1, max_size=6),

@@ -423,6 +423,7 @@ def test_a_type_that_cannot_be_rented_is_nowhere_in_the_stream() -> None:
     assert all(set(application.runtime_s) == set(stream.type_names) for application in stream.applications)
 
 
+@pytest.mark.slow
 def test_fixed_vms_that_end_each_for_itself_cost_no_more_and_change_no_task() -> None:
     options = ThaiOptions(runs=1, run_time_scale=0.955, sampling_fractions=())
     runs = {

@@ -224,6 +224,7 @@ def test_the_bound_alone(shell: Shell) -> None:
     assert "name a policy as well" in shell.err
 
 
+@pytest.mark.slow
 def test_hindsight_stands_beside_the_bound(shell: Shell) -> None:
     words = (*FEW, "--policy", "hads,hindsight,clairvoyant")
     for day in shell.json(*words)["days"]:

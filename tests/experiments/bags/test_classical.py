@@ -79,6 +79,7 @@ def test_auto_asks_which_core_each_task_is_on_where_the_makespan_alone_counts() 
     assert "assignment" in [step.name for step in result.steps]
 
 
+@pytest.mark.slow
 def test_what_one_lane_finds_meanwhile_is_no_proof_of_what_another_began_with() -> None:
     """The bound was that of the plan at the beginning, if a better one was the best of all."""
     bag = unrelated_machines(40, 5, kind="uncorrelated", seed=4, name="bag")

@@ -155,6 +155,7 @@ def test_a_policy_that_is_named_twice_is_replayed_once(tmp_path: Path) -> None:
     assert len(results(tmp_path)) == 40
 
 
+@pytest.mark.slow
 def test_a_line_cut_in_the_middle_is_run_again(tmp_path: Path) -> None:
     asked = parse_specification(SMALL, "small")
     run_experiment(asked, tmp_path)

@@ -101,6 +101,7 @@ def test_the_choice_is_the_same_with_two_workers(bag: spotbag.Instance, choice: 
     assert other.to_dict() == choice.to_dict()
 
 
+@pytest.mark.slow
 def test_candidates_that_are_the_same_plan_are_one() -> None:
     """On one core there is not much to choose."""
     tiny = spotbag.library_instance("tiny/two-cores")
@@ -123,6 +124,7 @@ def test_the_fastest_plan_near_the_least_cost_is_a_candidate() -> None:
     assert min(plan.makespan_s for plan in near) == fastest.makespan_s
 
 
+@pytest.mark.slow
 def test_each_candidate_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many parts its 70 days of the choice and 70 of the report are replayed in."""
     seen: list[spotbag.Schedule] = []

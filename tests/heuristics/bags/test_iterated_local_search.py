@@ -93,6 +93,7 @@ def test_a_task_that_would_miss_the_deadline_at_the_baseline_stays() -> None:
     assert plan[-1].tasks == []  # 30 s at half speed end at 60
 
 
+@pytest.mark.slow
 def test_a_bag_that_does_not_fit_on_spot_vms_says_so() -> None:
     with_on_demand = solve(library_instance("burst-hads/ED200"), "ils")
     assert with_on_demand.warnings == ("the bag does not fit on spot VMs alone; on-demand VMs are used as well",)

@@ -43,6 +43,7 @@ def is_the_best_of_all(seed: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_the_best_of_all_plans_is_found() -> None:
     assert sum(map(is_the_best_of_all, range(60))) > 20
 

@@ -136,6 +136,7 @@ def test_plans_at_full_speed_by_loads_have_the_credits_that_they_spend(seed: int
     assert check(bag, plan).feasible
 
 
+@pytest.mark.slow
 def test_a_thousand_tasks_have_the_full_speed_that_credits_are_good_for() -> None:
     """The plan was 3 % above the bound, and of more than 20,000 tasks, all at the baseline, a fifth."""
     for objective in ({"goal": "cheapest"}, {"goal": "balanced"}):
@@ -155,6 +156,7 @@ def test_where_the_makespan_alone_counts_loads_get_equal_to_the_second() -> None
     assert found.makespan_s <= 1_002
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("memory_mb", "most"), [("uniform:100:300", 1.1), ("uniform:1000:3000", 1.2)])
 def test_the_search_finds_early_ends_within_a_budget(memory_mb: str, most: float) -> None:
     """It knew none: the earliest end was looked for by asking for the least cost by ten to twenty moments."""
@@ -531,6 +533,7 @@ def test_longest_task_first_keeps_the_limits_of_markets() -> None:
     assert sum(count for name, count in counts.items() if name.endswith("on-demand")) <= 1
 
 
+@pytest.mark.slow
 def test_bursting_is_planned_as_far_as_credits_go() -> None:
     instance = with_d_spot(
         generate_instance(
@@ -606,6 +609,7 @@ def test_a_task_that_no_burstable_vm_finishes_at_the_baseline_is_no_trouble() ->
     assert solve(instance, "search").status in ("no-plan", "infeasible")
 
 
+@pytest.mark.slow
 def test_huge_limits_of_vms_cost_neither_time_nor_memory() -> None:
     instance = with_d_spot(
         generate_instance(60, limit=10**6, seed=1, max_on_demand=None, d_spot_fraction=0.8, goal="balanced")
@@ -697,6 +701,7 @@ def test_the_search_finds_plans_where_cores_are_wanted_to_the_last_second() -> N
     assert result.objective < 1.01 * result.bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", some([2, 1], fast=1))
 def test_a_bag_of_few_classes_begins_with_whole_patterns_of_cores(seed: int) -> None:
     """Of 1,000 tasks of eight classes, fastest plans were 2.8 and 3.5 % above bounds that knew no whole tasks."""

@@ -247,6 +247,7 @@ def test_many_faults_are_refused_in_time() -> None:
     )
 
 
+@pytest.mark.slow
 def test_long_lists_of_several_kinds_are_read() -> None:
     platform = many_resources(3500, 3500, 3500)  # so many that a sample is looked at before all are
     assert Platform.parse(platform.to_text()) == platform

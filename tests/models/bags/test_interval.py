@@ -286,6 +286,7 @@ def test_the_hint_is_a_solution_of_the_model() -> None:
     assert solver.objective_value / model.factor + model.constant == pytest.approx(plan.objective, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_too_large_is_refused_with_its_size() -> None:
     problem = with_d_spot(generate_instance(1100, seed=1, d_spot_fraction=0.8, goal="balanced"))
     with pytest.raises(

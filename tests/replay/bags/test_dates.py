@@ -245,6 +245,7 @@ def demand_plans(seeds: range) -> None:
     assert late
 
 
+@pytest.mark.slow
 def test_a_quiet_day_is_the_plan() -> None:
     demand_plans(range(20))
 

@@ -123,6 +123,7 @@ def test_policies_go_on_with_a_plan_with_late_tasks_whatever_is_lost(late_plan: 
         assert World(late_plan, policy, random.Random(seed), late_s=5.0).run(1) is not None, seed
 
 
+@pytest.mark.slow
 def test_what_takes_longer_and_comes_late_is_done_and_on_time_where_nothing_does() -> None:
     assert demand_done(range(3))
 

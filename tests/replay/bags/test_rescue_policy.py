@@ -321,6 +321,7 @@ def keep_promises(seed: int, all_moments: bool, dates: bool = False, **fields: o
     assert audit(trace).correct, seed
 
 
+@pytest.mark.slow
 def test_promises_are_kept() -> None:
     for seed in range(8):
         keep_promises(seed, all_moments=False)

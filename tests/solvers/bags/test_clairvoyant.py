@@ -621,6 +621,7 @@ def test_a_bound_depends_on_nothing_but_the_day(name: str) -> None:
     assert forth == back[::-1] == [clairvoyant_bound(problem, one) for one in days]
 
 
+@pytest.mark.slow
 def test_a_bag_of_many_distinct_tasks() -> None:
     problem = generate_instance(1000, seed=1, d_spot_fraction=0.8, goal="balanced")
     names = [vm_type.name for vm_type in problem.vm_types if "spot" in vm_type.offers]

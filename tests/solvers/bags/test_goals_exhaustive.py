@@ -159,6 +159,7 @@ def test_the_last_digit_of_a_cost_takes_no_proof_back() -> None:
     assert wrong("memory", 259, "auto", asked("memory", 259)[0]) == ""
 
 
+@pytest.mark.slow
 def test_a_market_limit_leaves_no_question_about_more_than_three_classes_open() -> None:
     """The relaxation had a plan, with one VM too many: nothing was said of this budget."""
     assert wrong("cores", 633, "class-programme", Asked("fastest", 0.00404, (17, 0.00184))) == ""

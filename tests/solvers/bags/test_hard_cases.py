@@ -45,6 +45,7 @@ def with_credits(**more: Any) -> Instance:
     return bag(types, [(10, {"s": s, "b": s}) for s in range(100, 105)], 3600, survive="none", **more)
 
 
+@pytest.mark.slow
 def test_five_tasks_on_both_markets_are_proved() -> None:
     # Two of 103 and 104 s on one core of a spot VM, the others on the second one: 100 + 101 + 102 = 303 s at $ 0.03/h.
     result = solve(with_credits(), "class-programme")

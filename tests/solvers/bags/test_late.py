@@ -99,7 +99,7 @@ def agrees_with_all_plans(seed: int, drawn: Callable[[int], Instance] = late_bag
     return best.weight > 0
 
 
-@pytest.mark.parametrize("first", some(range(0, 60, 4), 3))
+@pytest.mark.parametrize("first", some(range(0, 60, 4), 1))
 def test_late_plans_are_the_best_of_all_plans(first: int) -> None:
     for seed in range(first, first + 4):
         agrees_with_all_plans(seed)

@@ -54,6 +54,7 @@ def vcpus(plan: Schedule, market: str) -> int:
     return sum(offer.vcpus for offer in offers if offer.market == market)
 
 
+@pytest.mark.slow
 def test_an_account_of_64_spot_vcpus_has_the_earliest_end_that_they_allow() -> None:
     # On demand 16 VMs, 2 of them of 32 cores, are 120 cores: with 64 spot vCPUs all 192 tasks need a second round,
     # which 184 cores do by 3,600 s; with 16 VMs of spot instead, 120 cores would be taken.

@@ -108,6 +108,7 @@ def test_steps_follow_one_another_and_end_with_the_check(method: str) -> None:
     assert result.to_dict()["steps"][-1]["bound"] is None
 
 
+@pytest.mark.slow
 def test_questions_are_told_apart_by_their_moments() -> None:
     # The second quantity is asked for by earlier deadlines.
     result = solve(hand_instance([5, 4, 3, 1], limit=2), goal="cheapest", survive="none")

@@ -317,6 +317,7 @@ def test_repairs_keep_the_budget(factor: float) -> None:
     assert result.schedule.cost_usd <= budget * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_a_d_spot_that_survival_chose_proves_nothing_of_other_plans() -> None:
     runtimes = [(784, 535), (438, 441), (483, 405), (1101, 1150), (1130, 975)]
     instance = two_types(runtimes, (1, 2), deadline_s=1542, limits={"max_on_demand": 3})
