@@ -47,6 +47,7 @@ from .on_time_rescue import (
     insert_open,
     is_lost,
     keep,
+    late_chance,
     learn,
     leave_out_closed,
     list_rescuers,
@@ -61,7 +62,6 @@ from .on_time_rescue import (
     price_from,
     rescue_s,
     saves_often,
-    still_out,
     sum_up,
     swap,
     takes_rescues,
@@ -1088,9 +1088,9 @@ def worth_of(r: Rows, offer: int, n: int, interrupted: float, back: float) -> tu
         session_s = max(session_s, sooner_s - r.now_s - r.boot_overhead_s)
         there = r.vms[run.vm].offer_index
         rent = (run.end_s - run.start_s) * (usd_per_s(r, there) / r.offers[there].vcpus)
-        # Chance of an interruption in the seconds by which the task ends sooner on the new VM.
-        risk = math.exp(-interrupted * (sooner_s - r.now_s)) - math.exp(-interrupted * (end_s - r.now_s))
-        risk *= still_out(interrupted, back, r.standby_latest_s - end_s)
+        # By how much it is less likely to be done on demand in the end: on the new VM the task has more slack, too.
+        risk = late_chance(interrupted, back, end_s - r.now_s, r.standby_latest_s - end_s)
+        risk -= late_chance(interrupted, back, sooner_s - r.now_s, r.standby_latest_s - sooner_s)
         usd += rent + risk * max(r.rescue_usd_per_s * rescue_s(r, task, r.standby_offers[0]) - rent, 0.0)
         taken += 1
     return taken, usd - rent_usd(r, offer, session_s)

@@ -32,6 +32,9 @@ from ..rules import (
 _OFTEN = 0.01
 """Part of the time until the deadline within which a task writes a checkpoint that saves often."""
 
+_RARE, _MOST_OUTAGES = 1e-9, 100
+"""Probability of numbers of outages and returns that do not count, and the most of them that do."""
+
 # ------------------------------------------------------------------------- open tasks
 
 
@@ -381,13 +384,24 @@ def price_from(r: Rows, start_s: int) -> float:
     return usd
 
 
-def still_out(interrupted: float, back: float, after_s: int) -> float:
-    """Probability of an interrupted VM to be out some time later: it may be back, and out again.
+def late_chance(interrupted: float, back: float, work_s: int, slack_s: int) -> float:
+    """Probability of the outages of a VM to take longer than there is slack, until it has worked for some time.
 
-    The rates are those of a VM that goes and returns by chance, for each second.
+    The VM goes and returns by chance, at rates for each second. So there are N outages while it works, and they take
+    longer than the slack where at most N - 1 returns fall into it, put side by side: both numbers are Poisson's.
     """
-    rate = interrupted + back
-    return (interrupted + back * math.exp(-rate * max(after_s, 0))) / rate if rate > 0 else 1.0
+    mean_outages, mean_returns = interrupted * max(work_s, 0), back * max(slack_s, 0)
+    outages, returns = math.exp(-mean_outages), math.exp(-mean_returns)  # probability of none
+    fewer, passed, number = outages, returns, 0
+    chance = returns * (1 - fewer)
+    while max(fewer, passed) < 1 - _RARE and number < _MOST_OUTAGES:
+        number += 1
+        outages *= mean_outages / number
+        returns *= mean_returns / number
+        fewer += outages
+        passed += returns
+        chance += returns * (1 - fewer)
+    return chance
 
 
 def first_usd_per_s(r: Rows, offer: int) -> float:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from scipy.stats import skellam
 
 from spotbag.instances.clouds import PAPERS
 from spotbag.replay.bags.plan import replay_plan
@@ -27,6 +30,22 @@ def spread(memory_mb: int, interrupted: float = 1e-3) -> list[int] | None:
     on_time_rescue.look(state)
     offer, n = on_time.spread(state, interrupted, 0.0)
     return None if offer == NONE else state.left[:n]
+
+
+@pytest.mark.parametrize("per_s", [(0.0, 1e-3), (1e-3, 0.0), (5e-4, 1e-3), (2e-3, 2e-3), (1e-2, 3e-2)])
+@pytest.mark.parametrize(("work_s", "slack_s"), [(0, 500), (700, 0), (700, -10), (700, 900), (3_000, 2_000)])
+def test_outages_take_longer_than_the_slack_where_there_are_more_of_them_than_returns_in_it(
+    per_s: tuple[float, float], work_s: int, slack_s: int
+) -> None:
+    outages, returns = per_s[0] * work_s, per_s[1] * max(slack_s, 0)
+    expected = skellam.sf(0, outages, returns) if outages and returns else 1 - math.exp(-outages)
+    assert on_time_rescue.late_chance(*per_s, work_s, slack_s) == pytest.approx(expected, abs=1e-8)
+
+
+def test_outages_that_are_drawn_take_longer_than_the_slack_as_often_as_said() -> None:
+    draw = np.random.default_rng(5)
+    late = [draw.exponential(400, draw.poisson(1.5)).sum() > 600 for _ in range(20_000)]
+    assert on_time_rescue.late_chance(1.5 / 1000, 1 / 400, 1000, 600) == pytest.approx(np.mean(late), abs=0.01)
 
 
 def test_a_new_vm_takes_no_more_at_a_time_than_its_memory_holds() -> None:
