@@ -26,7 +26,8 @@ from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.dispatcher import Dispatcher
-from numba.core.untyped_passes import ReconstructSSA
+from numba.core.typed_passes import NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes, ReconstructSSA
 from numba.extending import register_jitable
 
 from . import bill, capacities
@@ -83,34 +84,48 @@ class _LoopLibrary(JITCodeLibrary):
         super().finalize()
 
 
+class _RulesLibrary(_LoopLibrary):
+    """Code of a loop of rules, which counts no references to arrays: it is not optimised once for these beforehand."""
+
+    def _optimize_final_module(self) -> None:
+        """Optimise all parts together."""
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+
 class _Compiler(CompilerBase):
     """Compiler of a loop with its parts."""
 
     library: Any = _LoopLibrary
+    without: tuple[type[Any], ...] = ()
 
     def define_pipelines(self) -> list[Any]:
-        """Return the steps of numba, for code of its own kind."""
+        """Return the steps of numba, but for some, for code of its own kind."""
         state = self.state
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        return [DefaultPassBuilder.define_nopython_pipeline(state)]
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(state)
+        pipeline.passes = [step for step in pipeline.passes if step[0] not in self.without]
+        return [pipeline]
 
 
 class _LongCompiler(_Compiler):
     """Compiler of a long loop: to name its variables anew at each assignment takes a sixth of the time."""
 
-    def define_pipelines(self) -> list[Any]:
-        """Return the steps without that one."""
-        pipelines = super().define_pipelines()
-        for pipeline in pipelines:
-            pipeline.passes = [step for step in pipeline.passes if step[0] is not ReconstructSSA]
-        return pipelines
+    without = (ReconstructSSA,)
+
+
+class RulesCompiler(_Compiler):
+    """Compiler of a loop of rules over rows."""
+
+    library = _RulesLibrary
 
 
 class _PartCompiler(_Compiler):
-    """Compiler of a part, which is linked later."""
+    """Compiler of a part, which is linked later, and has neither functions within it nor arithmetic of whole arrays."""
 
     library = _PartLibrary
+    without = (InlineClosureLikes, NopythonRewrites)
 
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": _Compiler}

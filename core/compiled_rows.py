@@ -25,7 +25,7 @@ from numba.core.imputils import lower_builtin, lower_getattr_generic, lower_seta
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import intrinsic, register_model
 
-from .compiled import compiled, compiled_part, described, is_ours, used_by
+from .compiled import RulesCompiler, compiled, compiled_part, described, is_ours, used_by
 from .rows import COLUMNS, LENGTH, dtype_of, tables_of
 
 _INT = ir.IntType(64)
@@ -218,7 +218,7 @@ def compiled_rules(root: Any, name: str, given: Mapping[Any, Any], made: dict[An
     made : dict
         Parts that are compiled already, and in which these are kept: what calls no other functions is the same part.
     """
-    return compiled(_copy_of(root, _Parts(given, made).names_in(root), name))
+    return compiled(_copy_of(root, _Parts(given, made).names_in(root), name), RulesCompiler)
 
 
 class _Parts:
