@@ -79,9 +79,10 @@ class Replay(EventLoop[DayOutcome]):
         state.policy = policy
         # What is still to come is here, where no policy sees it.
         self._to_come = day_table(plan.tables.names, self.day)
-        self._moments_s: list[int] = self._to_come["time_s"].tolist()
+        self._moments_s: list[int] = [*self._to_come["time_s"].tolist(), NEVER]
         self._last_call_s = last_call_s(self.day, plan.instance)
         state.n_aged = state.n_days = state.next_day = n_aged(self._to_come)
+        self._day_s = self._moments_s[state.n_days]
         # Of events at the age of VMs nobody knows the time, so that they cannot come with the moments of the day.
         state.days += [DayRow(*event.item()) for event in self._to_come[: state.n_aged]]
         for name, value in policy_options(policy).items():
@@ -104,18 +105,17 @@ class Replay(EventLoop[DayOutcome]):
 
     def step(self) -> bool:
         """Handle the events of the next moment, and ask the policy; False if there are none, or the bag is done."""
-        state, moments_s = self.state, self._moments_s
-        n = state.n_days
-        day_s = moments_s[n] if n < len(moments_s) else NEVER
+        state, day_s = self.state, self._day_s
         if day_s < NEVER and day_s <= next_s(state) and state.unfinished:
-            while n < len(moments_s) and moments_s[n] == day_s:
+            n, moments_s = state.n_days, self._moments_s
+            while moments_s[n] == day_s:
                 state.days.append(DayRow(*self._to_come[n].item()))
                 n += 1
             more = n - state.n_days - len(state.priced_now)
             if more > 0:
                 state.priced_now += [0] * more
                 state.types_now += [0] * (more + len(state.types))
-            state.n_days = n
+            state.n_days, self._day_s = n, moments_s[n]
         return step(state, day_s, self._last_call_s)
 
     def outcome(self) -> DayOutcome:

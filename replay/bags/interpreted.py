@@ -29,7 +29,10 @@ def pop(r: Any) -> tuple[int, int, int, int, int]:
 def is_next(r: Any, first: int, last: int) -> bool:
     """True if the next event of the queue is of now or before, and of some kinds."""
     queue = r.queue
-    return bool(queue) and queue[0][0] <= r.now_s and first <= queue[0][1] <= last
+    if not queue:
+        return False
+    head = queue[0]
+    return head[0] <= r.now_s and first <= head[1] <= last  # type: ignore[no-any-return]
 
 
 def next_s(r: Any) -> int:

@@ -203,21 +203,23 @@ def go_on(r: Rows, last_call_s: int) -> bool:
             elif vm.n_left == 0:
                 list_idle(r, vm)
             start_due(r)
+    queued = next_s(r) <= r.now_s  # what strikes queue comes later
     for k in range(first, last):
         if r.days[k].notice_s > 0:
             strike(r, r.days[k])
-    happened |= grow_old(r, OLD_NOTICED)
+    happened |= queued and grow_old(r, OLD_NOTICED)
     for k in range(first, last):
         if r.days[k].notice_s == 0:
             strike(r, r.days[k])
-    happened |= grow_old(r, OLD)
-    while is_next(r, INTERRUPT, INTERRUPT):
-        _, _, v, _, _ = pop(r)
-        if r.vms[v].gone_s == r.now_s:
-            list_struck(r, r.vms[v])
-    while is_next(r, TRIGGER, WAKE):
-        _, kind, v, _, epoch = pop(r)
-        list_timer(r, kind, v, epoch, last_call_s)
+    if queued:
+        happened |= grow_old(r, OLD)
+        while is_next(r, INTERRUPT, INTERRUPT):
+            _, _, v, _, _ = pop(r)
+            if r.vms[v].gone_s == r.now_s:
+                list_struck(r, r.vms[v])
+        while is_next(r, TRIGGER, WAKE):
+            _, kind, v, _, epoch = pop(r)
+            list_timer(r, kind, v, epoch, last_call_s)
     # All that are struck go together, in the order of requests, however they were found.
     if r.n_struck:
         happened = True
@@ -412,10 +414,11 @@ def ask(r: Rows) -> None:
         settle(r)
     if r.n_back:
         ask_about_returns(r)
-    sort_numbers(r.idle_now, r.n_idle)
-    for k in range(r.n_idle):
-        ask_idle(r, r.vms[r.idle_now[k]])
-        settle(r)
+    if r.n_idle:
+        sort_numbers(r.idle_now, r.n_idle)
+        for k in range(r.n_idle):
+            ask_idle(r, r.vms[r.idle_now[k]])
+            settle(r)
     if r.n_noticed:
         ask_about_notices(r)
     for k in range(r.n_struck):

@@ -166,8 +166,9 @@ def day_table(names: Names, day: Timeline) -> Any:
         return table
     time_s, vm_type, kind, vm, share, notice_s, vms, by, market, usd, age_s = zip(*day.events, strict=True)
     table["time_s"] = time_s
-    table["type"] = np.fromiter(map(names.types.get, vm_type, repeat(rows.NONE)), np.int64, n)
-    table["kind"] = np.fromiter(map(_KINDS.__getitem__, kind), np.int64, n)
+    types = [*map(names.types.get, vm_type, repeat(rows.NONE))]
+    table["type"] = types
+    table["kind"] = [*map(_KINDS.__getitem__, kind)]
     numbers = {"vm": vm, "share": share, "notice_s": notice_s, "vms": vms, "usd_per_hour": usd, "age_s": age_s}
     for column, values in numbers.items():
         # Most events have few of them, and days may have thousands of events.
@@ -178,9 +179,10 @@ def day_table(names: Names, day: Timeline) -> Any:
         table["by"] = [rows.NONE if name is None else KINDS[name] for name in by]
     if market.count(None) < n:
         table["offer"] = [names.offers.get(place, rows.NONE) for place in zip(vm_type, market, strict=True)]
-    table = table[table["type"] != rows.NONE]
-    aged = table["age_s"] != rows.NONE
-    if aged.any():  # these first, so that `await_age` finds them
+    if rows.NONE in types:
+        table = table[table["type"] != rows.NONE]
+    if age_s.count(None) < n:  # these first, so that `await_age` finds them
+        aged = table["age_s"] != rows.NONE
         of_vms = table[aged]
         table = np.concatenate([of_vms[np.lexsort((of_vms["vm"], of_vms["type"]))], table[~aged]])
     return table

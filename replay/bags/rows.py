@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..engines import NONE as NONE  # part of what rows are made of
@@ -783,4 +784,10 @@ def shapes(counts: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     there and new ones, and ``packed`` ones. Tables of a ``day``, and of the ``rescue`` of the survival certificate, are
     as long as these.
     """
-    return {name: tuple(map(counts.__getitem__, of)) for name, of in _UNITS.items() if of and counts.keys() >= {*of}}
+    return {name: tuple(map(counts.__getitem__, of)) for name, of in _counted(frozenset(counts))}
+
+
+@cache
+def _counted(units: frozenset[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Tables whose units are all counted, with these units: of each replay, the same are asked for."""
+    return tuple((name, of) for name, of in _UNITS.items() if of and units.issuperset(of))

@@ -908,7 +908,8 @@ class RulePolicy(Policy):
 
     def capacity_changed(self, replay: ReplayState, vm_type: str) -> None:
         """Answer by the rule."""
-        self.answer("capacity_changed", replay, replay.plan.tables.names.types[vm_type])
+        if "capacity_changed" in self.answers:  # most have none, and days change the capacity again and again
+            self.answer("capacity_changed", replay, replay.plan.tables.names.types[vm_type])
 
     def price_changed(self, replay: ReplayState, offer: RentalOffer) -> None:
         """Answer by the rule."""
@@ -928,7 +929,8 @@ def _by_rule(question: str) -> Callable[..., None]:
     """Return the method that answers a question by the rule for it."""
 
     def answer(self: RulePolicy, replay: ReplayState, *given: Any) -> None:
-        self.answer(question, replay, *given)
+        if question in self.answers:
+            self.answer(question, replay, *given)
 
     return answer
 
