@@ -122,9 +122,14 @@ class RulesCompiler(_Compiler):
 
 
 class _PartCompiler(_Compiler):
-    """Compiler of a part, which is linked later, and has neither functions within it nor arithmetic of whole arrays."""
+    """Compiler of a part, which is linked later."""
 
     library = _PartLibrary
+
+
+class RulesPartCompiler(_PartCompiler):
+    """Compiler of a part of a loop of rules, which has neither functions within it nor arithmetic of whole arrays."""
+
     without = (InlineClosureLikes, NopythonRewrites)
 
 
@@ -366,9 +371,9 @@ def is_ready(function: Any) -> bool:
     return bool(function.signatures) or (isinstance(function._cache, _Cache) and function._cache.is_filled())
 
 
-def compiled_part(function: Function) -> Function:
+def compiled_part(function: Function, compiler: type[_PartCompiler] = _PartCompiler) -> Function:
     """Compile a function that only compiled ones call; it is kept in their cache. Python cannot call it."""
-    return cast(Function, _by_types(numba.njit(**_OPTIONS | _PART)(function)))
+    return cast(Function, _by_types(numba.njit(**_OPTIONS | _PART | {"pipeline_class": compiler})(function)))
 
 
 def shared_part(function: Function) -> Function:

@@ -25,7 +25,7 @@ from numba.core.imputils import lower_builtin, lower_getattr_generic, lower_seta
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import intrinsic, register_model
 
-from .compiled import RulesCompiler, compiled, compiled_part, described, is_ours, used_by
+from .compiled import RulesCompiler, RulesPartCompiler, compiled, compiled_part, described, is_ours, used_by
 from .rows import COLUMNS, LENGTH, dtype_of, tables_of
 
 _INT = ir.IntType(64)
@@ -248,7 +248,8 @@ class _Parts:
                 uses = {name: described(value) for name, value in names.items()}
                 stated = described(function.__code__), described(function.__defaults__), uses
                 digest = hashlib.sha256(repr(stated).encode()).hexdigest()[:16]
-                self._made[key] = compiled_part(_copy_of(function, names, f"{function.__qualname__}_{digest}"))
+                copy = _copy_of(function, names, f"{function.__qualname__}_{digest}")
+                self._made[key] = compiled_part(copy, RulesPartCompiler)
             self._of[function] = self._made[key]
         return self._of[function]
 
