@@ -403,11 +403,11 @@ class _Work:
     compiled: bool = False
 
     def in_loops(self, first: int, days: int) -> _Work:
-        """Return the same work, in compiled loops if so many days are done earlier there."""
+        """Have the days replayed in compiled loops if so many of them are done earlier there."""
         return replace(self, compiled=_by_compiled_loops(self.ready, days, partial(self._a_day_s, first)))
 
     def _a_day_s(self, number: int, ready: Sequence[_Ready]) -> float:
-        """Return how long a day takes in Python under some policies (s): no number of tasks tells that."""
+        """Time (s) of a day in Python under some policies, which no number of tasks tells."""
         work = replace(self, ready=ready, bounds=False, hindsight=False)
         next(work(range(number, number + 1)))  # loads what days need
         started_s = time.process_time()

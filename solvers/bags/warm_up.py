@@ -17,6 +17,7 @@ from ...heuristics.bags.rescue_questions import compile_rescues
 from ...instances.entries import Goal, SurvivalOption
 from ...instances.instance import Instance
 from ...instances.library import library_instance
+from ...models.bags.task_classes import MOST_CLASSES
 from ...schedules.events import VmEnded
 from ...schedules.method import LARGE_TASKS
 from ...schedules.schedule import Schedule
@@ -34,7 +35,6 @@ _BY_SLACK, _BY_LATEST_ENDS = "hads/J60", "distinct/200"
 _STATES = ("hads/J60", "memory/m10")
 _LITTLE_S, _MOST_CALLS = 0.02, 8
 _MOST_TASKS = 5
-_CLASSES = 50  # patterns of few classes are tried one after the other, which takes longer than all that is compiled
 _loaded: set[str] = set()
 _LITTLE: dict[str, dict[str, Any]] = {"ils": {"max_iteration": 1}, "search": {"moves": 1}}
 _STEPS = {"auto": ("auto", "search", "columns", "interval", "patterns", "class-programme")}
@@ -136,6 +136,8 @@ def _load(method: str) -> None:
 
 def _plan_many() -> None:
     """Plan as many tasks as it takes for the search to begin in compiled loops."""
+    # Of fewer classes, patterns are tried one after the other, which takes longer than all that is compiled.
+    n_classes = MOST_CLASSES + 1
     offers = {"spot": {"price_usd_per_hour": 1.0, "limit": 1}, "on-demand": {"price_usd_per_hour": 2.0, "limit": 1}}
     document = {
         "format": "spotbag.instance/1",
@@ -144,8 +146,13 @@ def _plan_many() -> None:
         "d_spot_s": 25_000,
         "vm_types": [{"name": "one", "vcpus": 64, "memory_mb": 1024, "offers": offers}],
         "tasks": [
-            {"id": f"{longer_s}", "memory_mb": 1, "base_runtime_s": 60 + longer_s, "count": LARGE_TASKS // _CLASSES}
-            for longer_s in range(_CLASSES)
+            {
+                "id": f"{longer_s}",
+                "memory_mb": 1,
+                "base_runtime_s": 60 + longer_s,
+                "count": LARGE_TASKS // n_classes + 1,
+            }
+            for longer_s in range(n_classes)
         ],
     }
     instance = Instance.from_document(document, "many tasks")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from ....core.capacities import UNLIMITED, fits, larger
-from ....core.quantities import SECONDS_PER_HOUR
+from ....core.quantities import NOISE, SECONDS_PER_HOUR
 from ....instances.entries import FULL_SPEED, NEVER
 from ..interpreted import make_room_for_standby, pack, pack_new_vms, sort_tasks
 from ..rows import FIRST_NEW, LEFT_OUT, NONE, Rows, StandbyVmRow, VmRow
@@ -31,9 +31,6 @@ from ..rules import (
 
 _OFTEN = 0.01
 """Part of the time until the deadline within which a task writes a checkpoint that saves often."""
-
-_RARE, _MOST_OUTAGES = 1e-9, 100
-"""Probability of numbers of outages and returns that do not count, and the most of them that do."""
 
 # ------------------------------------------------------------------------- open tasks
 
@@ -392,15 +389,15 @@ def late_chance(interrupted: float, back: float, work_s: int, slack_s: int) -> f
     """
     mean_outages, mean_returns = interrupted * max(work_s, 0), back * max(slack_s, 0)
     outages, returns = math.exp(-mean_outages), math.exp(-mean_returns)  # probability of none
-    fewer, passed, number = outages, returns, 0
-    chance = returns * (1 - fewer)
-    while max(fewer, passed) < 1 - _RARE and number < _MOST_OUTAGES:
+    no_more, number = outages, 0  # outages are no more than that, with this probability
+    chance = part = returns * (1 - no_more)
+    while part > NOISE * chance:
         number += 1
         outages *= mean_outages / number
         returns *= mean_returns / number
-        fewer += outages
-        passed += returns
-        chance += returns * (1 - fewer)
+        no_more += outages
+        part = returns * max(1 - no_more, 0.0)
+        chance += part
     return chance
 
 

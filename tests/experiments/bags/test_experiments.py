@@ -346,7 +346,7 @@ def reduced_gaps() -> str:
         n_tasks = [24, 40] if isinstance(family.n_tasks, list) else 32
         families.append(family.model_copy(update=ends | {"seed": 1, "n_tasks": n_tasks}))
     changes = {"instances": ["tiny/boot", "tiny/two-cores"], "families": families, "time_limit_s": 0.1}
-    methods = {"methods": ["greedy", "ils", "auto", "columns"]}
+    methods = {"methods": ["greedy", "lpt", "ils", "auto", "columns"]}
     return format_specification(asked.model_copy(update=changes | methods))
 
 
