@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -493,7 +494,10 @@ def test_commands_run_in_processes_of_their_own(real: Schedule) -> None:
 def listening() -> set[str]:
     """Return the addresses at which this process and those that it has started wait for connections."""
     this = psutil.Process()
-    found = [socket for one in (this, *this.children(recursive=True)) for socket in one.net_connections("inet")]
+    found = []
+    for one in (this, *this.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # a command that has just ended
+            found += one.net_connections("inet")
     return {socket.laddr.ip for socket in found if socket.status == psutil.CONN_LISTEN}
 
 
