@@ -8,13 +8,12 @@ what only compiled loops call. The means by which Python calls a function take a
 # numba's own parts have no types.
 from __future__ import annotations
 
-import gc
 import hashlib
 import math
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar, cast
@@ -32,7 +31,7 @@ from numba.extending import register_jitable
 
 from . import bill, capacities
 from .limits import LimitReached, Stopwatch, current_limit, overtime
-from .processes import COMPILING, NOT_KEPT, run_in_thread
+from .processes import COMPILING, NOT_KEPT, no_collection, run_in_thread
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -321,21 +320,6 @@ def described(value: Any) -> Any:
     raise TypeError(f"a compiled loop uses {value!r}: import single names, of functions and constants")
 
 
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Leave circles of objects where they are: of what a compiler makes, most is in use until it ends.
-
-    Looking for them took a tenth of the time.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
-
-
 def _compile(compile_for: Callable[..., Any], *given: Any, **named: Any) -> Any:
     """Compile a function for its arguments: in a thread, which is left to itself when the work is asked to stop.
 
@@ -345,7 +329,9 @@ def _compile(compile_for: Callable[..., Any], *given: Any, **named: Any) -> Any:
         If it is.
     """
     made: list[Any] = []
-    with Stopwatch.stopped(), overtime(math.inf), _without_collections():  # what is compiled is there the next time
+    # What is compiled is there the next time. Of what a compiler makes, most is in use until it ends: to look for what
+    # is not took a tenth of the time.
+    with Stopwatch.stopped(), overtime(math.inf), no_collection():
         if not current_limit().stops:
             return compile_for(*given, **named)
         ended = run_in_thread(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import math
 import os
 import queue
@@ -523,6 +524,21 @@ def _start_tracker() -> None:
         from multiprocessing import resource_tracker
 
         resource_tracker.ensure_running()
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Keep the collector of garbage waiting, which may take longer than what is done inside.
+
+    What is thrown away meanwhile is found once the caller makes something.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 @contextmanager

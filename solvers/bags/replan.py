@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import gc
 import math
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -28,7 +27,7 @@ from ...core.limits import (
     watched_time,
     within,
 )
-from ...core.processes import interruptible
+from ...core.processes import interruptible, no_collection
 from ...core.quantities import FloatArray, closes_gap
 from ...core.wording import first_names
 from ...heuristics.bags.listed_plans import full_speed_plan
@@ -154,7 +153,7 @@ def replan(
         instance, passed = _with_time_left(instance, state)
     running = start.schedule if isinstance(start, Result) else start
     limit_s = math.inf if time_limit_s is None else time_limit_s
-    with _no_collection():
+    with no_collection():
         remaining = (state if running is None else state.with_credits_of(running)).remaining(instance)
         if remaining.d_spot_s is None:
             remaining.__dict__["d_spot_s"] = remaining.deadline_s
@@ -180,18 +179,6 @@ def replan(
     if found.schedule is None and found.status == "no-plan":  # something must be done, even if it does not survive
         found = quick
     return _told(found, state, running, limit, asked, passed)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep the collector of garbage waiting, which may take longer than a plan: until the caller makes something."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _first_answer(
