@@ -195,7 +195,15 @@ def test_no_credits_are_saved_above_the_most_a_vm_can_hold() -> None:
     assert exhaustive_objective(enough) == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 50), marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        range(10),
+        pytest.param(range(10, 50), marks=pytest.mark.slow),
+        pytest.param(range(50, 160), marks=pytest.mark.soak),
+    ],
+    ids=len,
+)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_its_plans_pass_the_checker_and_come_to_what_they_claim(family: str, seeds: range) -> None:
     plans = 0

@@ -19,7 +19,7 @@ from spotbag.solvers.bags.goals import cheapest_by, plan_of
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.random_instances import instance_documents
-from tests.helpers.soaks import soak_of
+from tests.helpers.soaks import soak_of, some
 from tests.helpers.tiny_instances import FAMILIES, tiny_billing, tiny_instance
 from tests.helpers.tiny_states import tiny_state
 
@@ -143,23 +143,25 @@ def compared(problem: Instance, method: str, monkeypatch: pytest.MonkeyPatch) ->
     return len(seen[-1].vm_offer), len(plan.vm_offer)
 
 
+@pytest.mark.parametrize("seeds", some([range(4), range(4, 12)], fast=1), ids=str)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_tiny_bags(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiny_bags(family: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [
         compared(
             tiny_instance(seed, **FAMILIES[family]).with_goal(GOALS[seed % 3]).replace(billing=tiny_billing(seed)),
             "search",
             monkeypatch,
         )
-        for seed in range(4)
+        for seed in seeds
     ]
     assert all(after <= before for before, after in found)
 
 
+@pytest.mark.parametrize("seeds", some([range(6), range(6, 20)], fast=1), ids=str)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_tiny_states(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiny_states(family: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     """What runs stays where it is."""
-    found = [compared(tiny_state(family, seed).replace(survive="none"), "search", monkeypatch) for seed in range(6)]
+    found = [compared(tiny_state(family, seed).replace(survive="none"), "search", monkeypatch) for seed in seeds]
     assert all(after <= before for before, after in found)
 
 

@@ -20,7 +20,9 @@ def _bag(seed: int, family: str) -> Instance:
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "minutes"])
-@pytest.mark.parametrize("seed", some([*range(3, 6)], fast=1))
+@pytest.mark.parametrize(
+    "seed", [*some([*range(3, 6)], fast=1), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(6, 12))]
+)
 def test_no_answer_about_plans_that_survive_is_wrong(family: str, seed: int) -> None:
     assert list(wrong_survival_answers(_bag(seed, family), _level(seed))) == []
 
