@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
 from ..core.errors import FAILURES, InputError, Issue, blame
 from ..core.quantities import MAX_PRICE_USD_PER_HOUR, MAX_SECONDS, is_name
 from ..instances.entries import Cores, named_cores, wrong_cores
-from .vm_state import TaskOnVm, VmState, changed, session_so_far_usd, several
+from .vm_state import TaskOnVm, VmState, changed, cost_between_usd, session_so_far_usd, several
 
 Mode: TypeAlias = Literal["burst", "baseline"]
 
@@ -39,6 +39,10 @@ class Draft:
         Fraction of a task that is done already.
     gone : list of str
         Names of VMs that are rented no more.
+    settled_s : dict of str to float
+        Moment until which what a VM costs is spent, of each VM.
+    vm_of : dict of str to str
+        VM on which a task runs, of each that does.
     """
 
     time_s: float
@@ -48,16 +52,43 @@ class Draft:
     withdrawn: dict[str, None]
     saved: dict[str, float]
     gone: list[str]
+    settled_s: dict[str, float] = field(init=False)
+    vm_of: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Settle all VMs, and find out what runs where."""
+        self.settled_s = dict.fromkeys(self.vms, self.time_s)
+        self.vm_of = {run.task: name for name, vm in self.vms.items() for run in vm.running}
+
+    def add(self, vm: VmState) -> None:
+        """Have one more VM."""
+        self.vms[vm.id], self.settled_s[vm.id] = vm, self.time_s
+        self.vm_of |= {run.task: vm.id for run in vm.running}
+
+    def settle(self, name: str) -> VmState:
+        """Spend what a VM has cost up to the moment, and return it."""
+        vm = self.vms.get(name)
+        if vm is None:
+            raise wrong_state(f"has no VM {name!r} (VMs: {', '.join(self.vms) or 'none'})")
+        since_s, self.settled_s[name] = self.settled_s[name], self.time_s
+        if since_s < self.time_s:
+            self.spent_usd += cost_between_usd(vm, since_s, self.time_s)
+            # Credits that were left are no use to a plan, and those of its type may be spent by then as well.
+            if vm.credits != 0 and vm.status in ("running", "draining"):
+                vm = self.vms[name] = changed(vm, credits=0.0)
+        return vm
 
     def change(self, name: str, **fields: Any) -> VmState:
         """Change a VM, and return it as it was."""
-        before = self.vms.get(name)
-        if before is None:
-            raise wrong_state(f"has no VM {name!r} (VMs: {', '.join(self.vms) or 'none'})")
+        before = self.settle(name)
         # When a VM goes is known only while it drains.
         if fields.get("status", "draining") != "draining":
             fields["until_s"] = None
-        self.vms[name] = changed(before, **fields)
+        after = self.vms[name] = changed(before, **fields)
+        if "running" in fields:
+            for run in before.running:
+                self.vm_of.pop(run.task, None)
+            self.vm_of |= {run.task: name for run in after.running}
         return before
 
     def begin(self, name: str, at_s: float, **fields: Any) -> None:
@@ -67,7 +98,8 @@ class Draft:
 
     def where(self, task: str) -> VmState | None:
         """Return the VM on which a task runs; None if it runs nowhere."""
-        return next((vm for vm in self.vms.values() if any(run.task == task for run in vm.running)), None)
+        name = self.vm_of.get(task)
+        return None if name is None else self.vms[name]
 
     def stop(self, task: str) -> None:
         """Take a task away from where it runs."""
@@ -208,7 +240,7 @@ class VmRequested:
             raise wrong_state(f"has a VM {self.vm.id!r} already")
         if self.vm.id in after.gone:
             raise wrong_state(f"had a VM {self.vm.id!r}, which is gone: another one needs another name")
-        after.vms[self.vm.id] = self.vm
+        after.add(self.vm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +316,7 @@ class VmEnded:
 
     def happen(self, after: Draft) -> None:
         """Have the VM no more, and its name by no other."""
-        after.change(self.vm)
+        after.change(self.vm, running=())
         del after.vms[self.vm]
         after.gone.append(self.vm)
 
@@ -340,6 +372,8 @@ class Spent:
         """Keep the sum."""
         if not 0 <= self.usd < math.inf:
             raise wrong_state(f"cannot have spent $ {self.usd:g}")
+        for name in after.vms:
+            after.settle(name)
         after.spent_usd = float(self.usd)
 
 
@@ -395,7 +429,7 @@ def have_happen(event: Event, after: Draft) -> None:
         event.happen(after)
     except FAILURES as error:
         if is_dataclass(event):
-            blame(type(event), tuple(getattr(event, field.name) for field in fields(event)), {}, error)
+            blame(type(event), tuple(getattr(event, entry.name) for entry in fields(event)), {}, error)
         raise
 
 

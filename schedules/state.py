@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..core.bill import paid_until_s, session_usd, unpaid_usd
+from ..core.bill import paid_until_s, session_usd
 from ..core.capacities import fits
 from ..core.errors import InputError, Issue, public
-from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, STATED, BoolArray, IntArray, Name, read_only
+from ..core.quantities import MAX_SECONDS, STATED, BoolArray, IntArray, Name, read_only
 from ..core.record_lists import Records, picked, rows_of, with_fields
 from ..core.records import FROZEN, FrozenDict, WholeDocument, duplicates, first_issues, made_all
 from ..instances.entries import (
@@ -38,7 +38,7 @@ from ..instances.entries import (
 )
 from ..instances.instance import Instance, RunningTasks, held_s, machine_paid, rents_of
 from .events import Draft, Event, VmRequested, events_of_words, have_happen, wrong_state
-from .vm_state import TaskOnVm, VmState, VmStatus, billing_of, changed, session_so_far_usd, several
+from .vm_state import TaskOnVm, VmState, VmStatus, billing_of, changed, several
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -239,20 +239,38 @@ class State(WholeDocument):
             If it cannot have happened: a VM or a task that is unknown there, a core that is taken, a time that runs
             backwards.
         """
-        if not self.time_s <= time_s <= MAX_SECONDS:
-            raise wrong_state(f"cannot go on to {time_s:g} s: it is at {self.time_s:g} s")
         if words:
             events = (*events, *events_of_words(words))
+        return self.advance_through(((time_s, event) for event in events), time_s)
+
+    @public
+    def advance_through(self, happened: Iterable[tuple[float, Event]], time_s: float) -> State:
+        """Return the state at a moment after what has happened at several moments, such as those of a trace.
+
+        Parameters
+        ----------
+        happened : iterable of (float, Event)
+            When something has happened, and what, in the order in which it has; see `spotbag.trace_events`.
+        time_s : float
+            The new moment. Of what happens later, nothing is taken.
+
+        Raises
+        ------
+        InputError
+            As of `advance`.
+        """
         vms = {vm.id: vm for vm in self.vms}
-        for vm in self.vms:
-            # Credits that were left are no use to a plan, and those of its type may be spent by then as well.
-            if vm.credits != 0 and time_s > self.time_s and vm.status in ("running", "draining"):
-                vms[vm.id] = changed(vm, credits=0.0)
-        spent_usd = self.spent_usd + sum(map(_price_of(self.time_s, time_s), self.vms))
         done, withdrawn = dict.fromkeys(self.done), dict.fromkeys(self.withdrawn)
-        after = Draft(float(time_s), spent_usd, vms, done, withdrawn, dict(self.saved), [*self.gone])
-        for event in events:
-            have_happen(event, after)
+        after = Draft(self.time_s, self.spent_usd, vms, done, withdrawn, dict(self.saved), [*self.gone])
+        until_then = itertools.takewhile(lambda entry: entry[0] <= time_s, happened)
+        for moment_s, event in itertools.chain(until_then, [(time_s, None)]):
+            if not after.time_s <= moment_s <= MAX_SECONDS:
+                raise wrong_state(f"cannot go on to {moment_s:g} s: it is at {after.time_s:g} s")
+            after.time_s = float(moment_s)
+            if event is not None:
+                have_happen(event, after)
+        for name in after.vms:
+            after.settle(name)
         return self._known(
             instance=self.instance,
             time_s=after.time_s,
@@ -353,20 +371,6 @@ def _refuse_from_state(plan: Schedule) -> None:
         raise InputError(
             "plan", [Issue("", "was made from a state, and begins there: state.follow(plan) goes on with it")]
         )
-
-
-def _price_of(since_s: float, until_s: float) -> Any:
-    """Return a function for the cost of a VM from one moment to another."""
-
-    def usd(vm: VmState) -> float:
-        if vm.price_usd_per_hour is None or vm.status in ("hibernated", "launching"):
-            return 0.0
-        if vm.billing is not None:
-            return session_so_far_usd(vm, until_s) - session_so_far_usd(vm, since_s)
-        begin = max(since_s, vm.ready_s, since_s if vm.paid_until_s is None else vm.paid_until_s)
-        return unpaid_usd(vm.price_usd_per_hour / SECONDS_PER_HOUR, until_s, begin)
-
-    return usd
 
 
 def _requested(plan: Schedule, at_s: float, numbers: Iterable[int], now_s: float | None = None) -> Iterable[VmState]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from ..core.bill import Bill, elapsed_usd
+from ..core.bill import Bill, elapsed_usd, unpaid_usd
 from ..core.quantities import MAX_SECONDS, SECONDS_PER_HOUR, Credits, Name, OwnPrice
 from ..core.records import Record
 from ..instances.entries import BillingRules, Core, Cores, Market
@@ -95,6 +95,16 @@ def session_so_far_usd(vm: VmState, until_s: float) -> float:
     return elapsed_usd(Bill(vm.price_usd_per_hour / SECONDS_PER_HOUR, **rules), until_s - vm.ready_s)
 
 
+def cost_between_usd(vm: VmState, since_s: float, until_s: float) -> float:
+    """Return what a VM costs from one moment to another; nothing if its price is unknown."""
+    if vm.price_usd_per_hour is None or vm.status in ("hibernated", "launching"):
+        return 0.0
+    if vm.billing is not None:
+        return session_so_far_usd(vm, until_s) - session_so_far_usd(vm, since_s)
+    begin = max(since_s, vm.ready_s, since_s if vm.paid_until_s is None else vm.paid_until_s)
+    return unpaid_usd(vm.price_usd_per_hour / SECONDS_PER_HOUR, until_s, begin)
+
+
 def billing_of(bill: Bill) -> BillingRules | None:
     """Return the rules of a bill beyond its price; None if it goes by the second and by nothing else."""
     rules = BillingRules(
@@ -104,6 +114,11 @@ def billing_of(bill: Bill) -> BillingRules | None:
         fixed_usd=bill.fixed_usd or None,
     )
     return None if rules == BillingRules() else rules
+
+
+def session_rules(bill: Bill, setup_s: int) -> BillingRules | None:
+    """Return the rules that bill sessions from when a VM takes tasks, of which its setup is a part."""
+    return billing_of(bill._replace(lead_s=bill.lead_s + setup_s))
 
 
 def several(cores: tuple[int, ...] | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ STAGES = {
     "core": [],
     "instances": ["core"],
     "schedules": ["core", "instances"],
-    "traces": ["core", "instances"],
+    "traces": ["core", "instances", "schedules"],
     "audits": ["core", "instances", "schedules", "traces"],
     "models": ["core", "instances", "schedules"],
     "bounds": ["core", "instances", "schedules", "models"],

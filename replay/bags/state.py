@@ -306,10 +306,9 @@ _OF_ALL_VMS = ("offers", "groups", "durations", "tasks", "cores", "sessions", "h
 
 def session_billing(state: ReplayState, vm: Vm) -> BillingRules | None:
     """Return the rules that bill the sessions of a VM from its readiness on; None if by the second alone."""
-    from ...schedules.vm_state import billing_of
+    from ...schedules.vm_state import session_rules
 
-    bill = state.billing.bill(vm.offer)
-    return billing_of(bill._replace(lead_s=bill.lead_s + vm.offer.vm_type.setup_s))
+    return session_rules(state.billing.bill(vm.offer), vm.offer.vm_type.setup_s)
 
 
 class ReplayState(Rows):

@@ -96,6 +96,8 @@ from .solvers.bags.solve import solve as solve
 from .solvers.bags.warm_up import warm_up as warm_up
 from .solvers.platforms.bound import platform_bound as platform_bound
 from .solvers.streams.sizing import size_job as size_job
+from .traces.bags.events import trace_events as trace_events
+from .traces.bags.events import trace_state as trace_state
 from .traces.bags.execution import Execution as Execution
 from .traces.bags.execution import PlannedTask as PlannedTask
 from .traces.bags.execution import TaskRun as TaskRun

@@ -18,6 +18,7 @@ from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.schedule_files import schedule_of_document
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.replan import replan
+from spotbag.traces.bags.events import trace_state
 from spotbag.traces.bags.execution import Execution
 from tests.helpers.exported_plans import Row, core_of, document_of, drive, exported
 
@@ -64,8 +65,13 @@ def test_the_state_after_logs_has_what_is_done_runs_and_was_spent(tmp_path: Path
     ]
     log = tmp_path / "log.jsonl"
     log.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    state = execution_state(schedule, read_log(schedule, log))
+    execution = read_log(schedule, log)
+    state = execution_state(schedule, execution)
     assert (state.time_s, state.done) == (17.0, ("t1",))
+    # Its trace tells the same of the VMs that have reported.
+    told = trace_state(execution.to_trace())
+    assert (told.time_s, told.done, told.spent_usd) == (17.0, ("t1",), pytest.approx(state.spent_usd))
+    assert [vm.model_copy(update={"credits": None}) for vm in told.vms] == [*state.vms[:2]]
     assert [(vm.id, vm.status, vm.ready_s) for vm in state.vms] == [
         ("x", "running", 7.0),
         ("y", "running", 8.0),
@@ -115,6 +121,7 @@ def test_a_plan_from_a_state_is_run_where_the_one_before_was_stopped(tmp_path: P
     log.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     first = read_log(schedule, log, lost=["y"])
     since = execution_state(schedule, first, ["y"])
+    assert not trace_state(first.to_trace()).running_ids
     assert (since.time_s, since.done, [vm.id for vm in since.vms]) == (1.5, ("t1",), ["x"])
     assert not since.running_ids
     left = replan(schedule.instance, since).schedule
@@ -126,6 +133,8 @@ def test_a_plan_from_a_state_is_run_where_the_one_before_was_stopped(tmp_path: P
     assert second.began_at == at + 1.5
     assert read_log(left, tmp_path / "run").began_at > second.began_at
     end = execution_state(left, second, since=since)
+    with pytest.raises(InputError, match="of a plan that was made from a state"):
+        trace_state(second.to_trace())
     assert sorted(end.done) == ["d", "t1", "t2", "t3", "t4"]
     assert end.time_s == since.time_s + second.until_s
     assert end.spent_usd > since.spent_usd

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,23 @@ def test_what_is_left_is_planned_checked_and_planned_again(shell: Shell, state: 
     assert {
         row["id"]: row["start_s"] for row in found["plan"]["tasks"] if row["id"] in state.running_ids
     } == dict.fromkeys(state.running_ids, -1)
+
+
+def test_what_was_left_in_the_middle_of_a_day_is_planned_from_its_trace(shell: Shell) -> None:
+    day = ("replay", "hads/J60", "-m", "greedy", "--scenario", "hads/sc4", "--day", "11")
+    shell.run(*day, "--policy", "on-time", "--trace", "day.jsonl")
+    found = shell.json("replan", "hads/J60", "day.jsonl", "--at", "10m", "--iterations", "5000", "--survive", "none")
+    finished = [event for event in map(json.loads, (shell.folder / "day.jsonl").read_text().splitlines()[1:])
+                if event.get("event") == "finish" and event["t"] <= 600]  # fmt: skip
+    assert found["time_s"] == 600
+    assert len(finished) + len(found["plan"]["tasks"]) == 60
+    shell.run("replan", "hads/J80", "day.jsonl", "--at", "10m", code=2)
+    assert "day.jsonl: is of 'hads/J60', not of 'hads/J80'" in shell.err
+    shell.run(*day, "--policy", "on-time,hads", "--trace", "two.jsonl")
+    shell.run("replan", "hads/J60", "two.jsonl", "--at", "10m", code=2)
+    assert "two.jsonl: has 2 traces" in shell.err
+    shell.run("stream", "thai/table2", "--policy", "large.4", "--runs", "1", "--trace", "stream.jsonl")
+    shell.run("replan", "thai/table2", "stream.jsonl", "--at", "10m", code=2)
 
 
 def test_a_limit_of_iterations_makes_the_same_plan_each_time(shell: Shell, state: State) -> None:

@@ -13,6 +13,7 @@ from ..console import busy, warn
 from ..options import (
     Only,
     argument,
+    duration_option,
     given_options,
     instance_argument,
     json_option,
@@ -48,7 +49,10 @@ class Replan(Planned, _SinceThen, kind="replan"):
 def replan_command(
     *,
     instance: str = instance_argument(),
-    state: str = argument("STATE", "What has happened so far (JSON), or - for standard input.", file="read"),
+    state: str = argument(
+        "STATE", "What has happened so far (JSON), or - for standard input; with --at, a trace.", file="read"
+    ),
+    at: float | None = duration_option("STATE is a trace, of a day or of a plan that was run: plan what is left then."),
     changes: InstanceOptions,
     planning: Annotated[MethodOptions, Only("method", "time_limit", "iterations", "seed", "threads")] = _ABSENT,
     start: str | None = option(
@@ -70,7 +74,7 @@ def replan_command(
     files.check(as_json)
     planning.warn_of_idle(planning.one_method())
     problem = changes.load(instance, late)
-    so_far = State.read(state)
+    so_far = State.read(state) if at is None else _state_in_trace(state, at, problem)
     running = None if start is None else _read_running(start, problem, so_far)
     with interruptible():  # from here on there is an answer, which a signal asks for
         result = _replan(problem, so_far, running, planning)
@@ -86,6 +90,20 @@ def replan_command(
                 )
                 print_result(result, problem)
     exit_by_status(result)
+
+
+def _state_in_trace(path: str, at_s: float, problem: Instance) -> State:
+    """Return the state at a moment of a trace file, which has one trace of the bag."""
+    from ...traces.bags.events import trace_state
+    from ...traces.files import read_traces
+
+    [trace, *others] = read_traces(path)
+    if others:
+        which = f"has {len(others) + 1} traces: one day under one policy has one"
+        raise input_error(source_name(path), f"{which} ('spotbag replay ... --policy NAME --day K --trace FILE')")
+    if trace.instance.get("name") != problem.name:
+        raise input_error(source_name(path), f"is of {trace.instance.get('name')!r}, not of {problem.name!r}")
+    return trace_state(trace, at_s)
 
 
 def _read_running(path: str, problem: Instance, so_far: State) -> Schedule | None:

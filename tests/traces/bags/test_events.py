@@ -1,0 +1,96 @@
+"""What traces tell as events of states: the state that they lead to is that of the replay, or of the logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from spotbag import State, trace_events
+from spotbag.core.errors import InputError
+from spotbag.heuristics.bags.d_spot import with_d_spot
+from spotbag.instances.clouds import PAPERS
+from spotbag.instances.instance import Instance
+from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.policies import find_policy
+from spotbag.replay.bags.record import trace_of
+from spotbag.replay.bags.rows import NONE
+from tests.helpers.random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
+from tests.helpers.random_instances import instance_documents
+from tests.helpers.soaks import soak_of
+
+
+def compare_states(document: dict[str, Any], seed: int, policy: str, todays: bool) -> None:
+    """Compare the states of a replay with those that its trace leads to, moment by moment.
+
+    ``todays`` is whether everything may happen that happens on today's clouds, or hibernations only.
+    """
+    rng = np.random.default_rng(seed)
+    try:
+        instance = with_d_spot(Instance.from_document(document, "random"))
+    except InputError:
+        assume(False)
+    plan = random_plan(instance, rng)
+    assume(plan is not None)
+    assert plan is not None
+    chosen = Anything(7, preempts=todays) if policy == "anything" else find_policy(policy)
+    cloud = random_cloud(rng) if todays else PAPERS
+    day = random_cloud_day(instance, rng) if todays else random_day(instance, rng)
+    replay = Replay(replay_plan(plan), chosen, day, cloud, record=True)
+    known = []
+    while replay.step():
+        if not any(event[0] <= replay.state.now_s for event in replay.state.queue) and replay.state.unfinished:
+            tasks = zip(instance.task_ids, replay.state.tasks, strict=True)
+            # To a replay, a task that writes its last checkpoint waits already.
+            known.append((State.from_replay(replay.state), {name for name, row in tasks if row.dumping_s != NONE}))
+    trace = trace_of(replay.state, day.resolved(cloud), cloud, replay.outcome())
+    happened = trace_events(trace)
+    for state, leaving in known:
+        if state.time_s < trace.end["t"]:  # when all VMs go
+            found = State(instance=instance.name).advance_through(happened, state.time_s)
+            assert_same(found, state, leaving, instance, by_the_second=not todays)
+
+
+def assert_same(found: State, state: State, leaving: set[str], instance: Instance, by_the_second: bool) -> None:
+    assert (found.time_s, {*found.done}, {*found.gone}) == (state.time_s, {*state.done}, {*state.gone})
+    setups = {vm_type.name: vm_type.setup_s for vm_type in instance.vm_types}
+    assert [vm.id for vm in found.vms] == [vm.id for vm in state.vms]
+    for mine, vm in zip(found.vms, state.vms, strict=True):
+        assert (mine.type, mine.market, mine.billing) == (vm.type, vm.market, vm.billing)
+        assert mine.price_usd_per_hour == pytest.approx(vm.price_usd_per_hour)
+        # What boots again, or is set up, takes no tasks yet: a state waits for that, and a replay says it is coming.
+        boots = vm.status == "launching" if mine.status == "hibernated" else mine.status == "launching"
+        assert mine.status == vm.status or (boots and (mine.status == "hibernated" or setups[vm.type]))
+        told = {(run.task, run.core, run.mode) for run in mine.running if run.task not in leaving}
+        runs = {(run.task, run.core, run.mode) for run in vm.running}
+        # What will not end before its VM goes waits in the state of a replay; here the VM says when that is.
+        assert told == runs or (told > runs and mine.status == "draining")
+        ends_s = {run.task: run.end_s for run in vm.running}
+        assert all(run.end_s in (None, ends_s.get(run.task, run.end_s)) for run in mine.running)
+    for task, fraction in found.saved.items():
+        assert fraction <= state.saved.get(task, 0.0) + 1e-12 or task in found.running_ids
+    if by_the_second:
+        assert found.spent_usd == pytest.approx(state.spent_usd, abs=1e-9)
+
+
+POLICIES = ("static", "hads", "burst-hads", "on-time", "anything")
+REPLAYS = st.integers(0, 2**32), st.sampled_from(POLICIES), st.booleans()
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instance_documents(dates=True), *REPLAYS)
+def test_the_trace_of_a_replay_leads_to_its_states(
+    document: dict[str, Any], seed: int, policy: str, todays: bool
+) -> None:
+    compare_states(document, seed, policy, todays)
+
+
+@soak_of(instance_documents(max_tasks=12, dates=True), *REPLAYS, sample=100, whole=5000)
+def test_traces_of_thousands_of_replays_lead_to_their_states(
+    document: dict[str, Any], seed: int, policy: str, todays: bool
+) -> None:
+    compare_states(document, seed, policy, todays)
