@@ -73,7 +73,8 @@ class _Watch:
     """Watch over a solver that runs in a thread of its own: ends it, and keeps what it finds.
 
     Where work is counted in place of time, the clock of the solver must say nothing: it may look so many times whether
-    to go on, each of which is worth a pass over its matrix.
+    to go on, each of which is worth a pass over its matrix. Between two looks there may be a whole linear programme: a
+    solver that could not even solve the first one is not begun, and steps of those that were solved count as well.
 
     Attributes
     ----------
@@ -85,12 +86,16 @@ class _Watch:
 
     def __init__(self, solver: Any, factor: float) -> None:
         self._factor = factor
+        self._solver = solver
         self._work_of_look = ITERATIONS.look_entry * solver.getNumNz()
+        self._work_of_step = ITERATIONS.simplex_step + ITERATIONS.simplex_entry * solver.getNumNz()
         self._looks, self._most_looks = 0, math.inf
         self._stopped = False
         self.news: list[tuple[float, float]] = []
         self.last: tuple[IntArray, float] | None = None
         left = seconds_left()
+        if left is not None and solver.getNumRow() / 2 * self._work_of_step > left * ITERATIONS.second:
+            raise LimitReached  # about so many steps solve the first linear programme
         if left is not None and current_limit().work is not None:
             self._most_looks = left * ITERATIONS.second / max(self._work_of_look, 1)
         elif left is not None:
@@ -115,7 +120,8 @@ class _Watch:
 
     def count(self) -> None:
         """Count the work of a solver that has ended."""
-        count_work(self._work_of_look * self._looks)
+        steps = self._solver.getInfo().simplex_iteration_count
+        count_work(self._work_of_look * self._looks + self._work_of_step * steps)
         if self._looks > self._most_looks:
             current_limit().ended_by_time()
 

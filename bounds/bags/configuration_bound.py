@@ -11,6 +11,7 @@ out again from the duals, which are first made feasible.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import numpy as np
 
@@ -23,7 +24,12 @@ from ..programme import MOST_COLUMNS, Programme
 from .divisible_bound import divisible_bound
 from .divisible_programme import DivisibleProgramme
 
-_MOST_ROUNDS = 60
+_MOST_SETS = 60
+"""Sets that are generated for a weighting."""
+
+_ROUNDS_WITHOUT_GAIN = 3
+_LEAST_GAIN = 1e-5
+"""Rounds of cuts in a row that may raise the bound by no more than such a part of it."""
 
 
 def configuration_bound(instance: Instance) -> ConfigurationBound:
@@ -58,18 +64,22 @@ class _Programme(DivisibleProgramme):
         ready = instance.boot_overhead_s
         super().__init__(instance, makespan_s - ready, instance.deadline_s - ready)
         self.extra: dict[int, list[Weighting]] = {offer.index: [] for offer in self.offers}
+        self.known: dict[tuple[int, int, bytes], list[Weighting]] = {}
 
     def solve_with_cuts(self) -> Proof | None:
-        """Add the strongest weightings until the solution keeps them all."""
+        """Add the strongest weightings until the solution keeps them all, or is hardly raised by them any more."""
         rooms = [VmRoom.of(self.instance, offer.index, self.able[:, k]) for k, offer in enumerate(self.offers)]
-        for _ in range(_MOST_ROUNDS):
-            if not self.solve():
-                return None
-            values = self.values
-            added = [self._separate(k, rooms[k], values) for k in range(len(self.offers))]
-            if not any(added):
-                break
-        return self._proof() if self.solve() else None
+        proof, raised, rounds_left = None, -math.inf, _ROUNDS_WITHOUT_GAIN
+        with suppress(LimitReached):  # what was proved until then holds
+            while rounds_left and self.solve():
+                proof, rounds_left = self._proof(), rounds_left - 1
+                if proof.value > raised + _LEAST_GAIN * abs(proof.value):
+                    raised, rounds_left = proof.value, _ROUNDS_WITHOUT_GAIN
+                values = self.values
+                added = [self._separate(k, rooms[k], values) for k in range(len(self.offers))]
+                if not any(added):
+                    break
+        return proof
 
     def _separate(self, k: int, room: VmRoom, values: FloatArray) -> bool:
         """Add the weighting of an offer that the solution breaks most; whether there is one."""
@@ -78,11 +88,16 @@ class _Programme(DivisibleProgramme):
         if offer.burstable or room.memory_never_binds():
             return False
         first = self.column(k, 0)
-        work = values[first : first + len(self.counts)] * self.work[:, k]
-        found = strongest_weighting(room, work)
-        # A row that is broken by no more than the tolerance of the solver would be added again and again.
-        if found is None or work @ found.weights <= found.capacity * values[1 + k] * (1 + NEARLY) + 1e-9:
-            return False
+        work, most_s = values[first : first + len(self.counts)] * self.work[:, k], float(values[1 + k])
+        # What holds for VMs of one market holds for those of the other: it is looked for only where no known one does.
+        alike = self.known.setdefault((room.vcpus, room.memory_kb, room.copies.tobytes()), [])
+        broken = [one for one in alike if _breaks(work, one, most_s)]
+        found = max(broken, key=lambda one: work @ one.weights / one.capacity) if broken else None
+        if found is None:
+            found = strongest_weighting(room, work)
+            if found is None or not _breaks(work, found, most_s):
+                return False
+            alike.append(found)
         self.add_cut(k, found.weights / found.capacity, 1.0)
         self.extra[offer.index].append(found)
         return True
@@ -120,6 +135,12 @@ class _Programme(DivisibleProgramme):
         return Proof(value, margin, slope, offers, prices)
 
 
+def _breaks(work: FloatArray, weighting: Weighting, most_s: float) -> bool:
+    """True if some work is more than a weighting allows in some seconds of VMs."""
+    # A row that is broken by no more than the tolerance of the solver would be added again and again.
+    return bool(work @ weighting.weights > weighting.capacity * most_s * (1 + NEARLY) + 1e-9)
+
+
 def strongest_weighting(room: VmRoom, work: FloatArray) -> Weighting | None:
     """Weights of the VM under which some work weighs most.
 
@@ -144,7 +165,7 @@ def strongest_weighting(room: VmRoom, work: FloatArray) -> Weighting | None:
     programme.add_columns(-work[groups], upper=1.0)
     columns = np.arange(len(groups))
     weights = np.zeros(len(work), dtype=np.int64)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MOST_SETS):
         if not programme.solve():
             return None
         solution = programme.values

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.capacities import lower_of, slots_of
-from ...core.limits import checkpoint
+from ...core.limits import ITERATIONS, checkpoint, count_work
 from ...core.quantities import TABLE_BYTES, BoolArray, IntArray
 from ...instances.instance import Instance
 
@@ -103,8 +103,10 @@ class VmRoom:
         for group in groups:
             checkpoint()
             weight, need, slots = int(weights[group]), float(self.need_kb[group]), int(self.slots[group])
-            new, taken = least.copy(), np.zeros(least.shape, dtype=np.int64)
-            for number in range(1, min(int(self.copies[group]), self.vcpus // slots) + 1):
+            new, taken = least.copy(), np.zeros(least.shape, dtype=np.uint16)
+            numbers = range(1, min(int(self.copies[group]), self.vcpus // slots) + 1)
+            count_work(ITERATIONS.knapsack_entry * least.size * (1 + len(numbers)))
+            for number in numbers:
                 if number * weight > most:
                     break
                 reached = least[: -number * slots, : most + 1 - number * weight] + number * need
