@@ -17,10 +17,10 @@ from ...instances.instance import Instance
 from ...models.bags.task_classes import memory_is_free, usable_offers
 from ...schedules.schedule import Schedule
 from .annealing import LoadsWalk, SearchOptions, Steps, cooled
-from .core_loads import CoreLoads, empty_state, fill
+from .core_loads import CoreLoads, core_level_s, empty_state, fill
 
-_RUNS, _MOVES = 2, 150_000
-"""Runs of the annealing from the same start; with three times as many moves, the plan costs less by half a percent."""
+_MOVES = 150_000
+"""Moves of a run of the annealing; with three times as many, the plan costs less by half a percent."""
 
 
 def known_day_plan(instance: Instance, up_s: Mapping[int, Sequence[int]]) -> Schedule | None:
@@ -50,13 +50,12 @@ def known_day_plan(instance: Instance, up_s: Mapping[int, Sequence[int]]) -> Sch
             vms = np.flatnonzero(state.vm_column == column)
             # The fullest VMs of a column are its first ones: `CoreLoads.regroup`.
             state.objective.vm_limit[vms] = sorted(up_s[index][: len(vms)], reverse=True)
-    cores = _longest_first(state)
-    if cores is None or not fill(state, instance.open_tasks, cores):
-        return None
-    start, number = state.core_tasks.copy(), state.core_count.copy()
     best: LoadsWalk | None = None
-    for run in range(_RUNS):
-        state.restore(start, number)
+    # Burstable VMs are a bargain for as long as their credits last: whether for longer, only a walk from there can say.
+    for run, seconds in enumerate((instance.sustained_s[:, offers][instance.task_group].T, state.cores.durations)):
+        cores = _longest_first(state, seconds)
+        if cores is None or not fill(state, instance.open_tasks, cores):
+            return None
         walk = LoadsWalk(state, run + 1)
         for _ in cooled(walk, SearchOptions().temperatures(instance, run), Steps(_MOVES)):
             checkpoint()
@@ -78,24 +77,28 @@ def _most_vms(instance: Instance, offers: IntArray, up_s: Mapping[int, Sequence[
     return most
 
 
-def _longest_first(state: CoreLoads) -> IntArray | None:
-    """Core of each task: that of the cheapest VM with room for it, or else, where it is late by least."""
+def _longest_first(state: CoreLoads, seconds: IntArray) -> IntArray | None:
+    """Core of each task: that of the cheapest VM with room for it, or else, where it is late by least.
+
+    VMs are the cheaper, the less all tasks cost on them, which take some seconds there, shape (n_columns, n_tasks).
+    """
     tasks = state.instance.open_tasks
-    mean_s = state.cores.durations[:, tasks].mean(axis=1)[state.vm_column]
+    mean_s = seconds[:, tasks].mean(axis=1)[state.vm_column]
     first = state.cores.first_of_vm
     price = state.objective.vm_price / np.diff(first) * mean_s
     by_price = np.lexsort((-state.objective.vm_limit, price))
     cores = np.concatenate([np.arange(first[vm], first[vm + 1]) for vm in by_price.tolist()])
-    column, left = state.cores.offer[cores], state.objective.vm_limit[state.cores.vm[cores]].copy()
+    column = state.cores.offer[cores]
+    left = core_level_s(state.instance, state.offers[column], state.objective.vm_limit[state.cores.vm[cores]])
     result = np.empty(len(tasks), dtype=np.int64)
     for place in np.argsort(-state.cores.durations[:, tasks].min(axis=0), kind="stable").tolist():
         checkpoint()
-        seconds = state.cores.durations[column, tasks[place]]
-        room = seconds <= left
-        chosen = int(room.argmax()) if room.any() else int((left - seconds).argmax())
-        if seconds[chosen] > MAX_SECONDS:
+        takes_s = state.cores.durations[column, tasks[place]]
+        room = takes_s <= left
+        chosen = int(room.argmax()) if room.any() else int((left - takes_s).argmax())
+        if takes_s[chosen] > MAX_SECONDS:
             return None
-        left[chosen] -= seconds[chosen]
+        left[chosen] -= takes_s[chosen]
         result[place] = cores[chosen]
     return result
 

@@ -176,6 +176,16 @@ def test_a_bad_day_costs_who_knows_it_little_more_than_the_bound(n_days: int) ->
     assert max(gaps) < 1.04
 
 
+@pytest.mark.slow
+def test_burstable_vms_take_no_more_than_their_credits_do() -> None:
+    # Taken to run all day at full speed, they got most tasks, and the walk from there ended a sixth above the bound.
+    plan = solve(library_instance("burst-hads/ED200"), "greedy").schedule
+    assert plan is not None
+    days = replay_days(plan, [], find_scenario("hads/sc2"), 3, seed=7101, hindsight=True)
+    found, bounds = np.array(days.hindsight_usd, dtype=float), np.array(days.bounds_usd, dtype=float)
+    assert (found / bounds).mean() < 1.09
+
+
 def test_a_day_has_the_same_whatever_days_are_asked_for() -> None:
     plan = solve(library_instance("hads/J60"), "greedy").schedule
     assert plan is not None
