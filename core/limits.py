@@ -43,8 +43,8 @@ class Iterations:
         A step of the simplex method, and more of it for each entry of the matrix.
     look_entry
         An entry of the matrix of an integer programme, whenever HiGHS asks if it is to go on.
-    cp_sat_second
-        A second of CP-SAT's deterministic time.
+    cp_sat_second, presolve_variable
+        A second of CP-SAT's deterministic time, and a variable that a round of its presolve looks at.
     bound_entry
         A run time that the divisible bound looks at.
     knapsack_entry, state, pair
@@ -66,6 +66,7 @@ class Iterations:
     simplex_entry: float = 0.01
     look_entry: float = 7.0
     cp_sat_second: float = 6e6
+    presolve_variable: float = 0.15
     bound_entry: float = 0.05
     knapsack_entry: float = 0.002
     state: float = 0.003

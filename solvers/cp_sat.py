@@ -24,6 +24,9 @@ Values = TypeVar("Values")
 _LEAVE_AFTER_S = 0.1
 """Seconds that CP-SAT is waited for after its time is over: long enough for one that has just begun to hear of it."""
 
+_MOST_ROUNDS = 1000
+"""Rounds after which OR-Tools 9.15 ends its presolve."""
+
 
 def solve_with_cp_sat(
     program: IntegerProgram, limits: SolverLimits, start: IntArray | None = None
@@ -73,6 +76,7 @@ def solve_cp_model(
     constant: float = 0.0,
     *,
     inclusions: bool = True,
+    chain: int = 0,
 ) -> SolverAnswer[Values]:
     """Solve a CP-SAT model whose objective is ``factor`` times the true one less a constant.
 
@@ -89,13 +93,16 @@ def solve_cp_model(
     inclusions : bool
         Whether presolve looks for rows that include others: OR-Tools 9.15 loses optima there of some models that say of
         VMs whether they are used.
+    chain : int
+        Length of the longest chain of variables, such as a balance from second to second. Presolve looks for what no
+        optimum needs, and finds one of a chain in a round: it does not where that would take most of the time.
     """
     from ortools.sat.python import cp_model, cp_model_helper
 
     problem = model.validate()
     if problem:
         raise SpotbagError(f"CP-SAT refuses a model; please report this: {problem}")
-    solver = _new_solver(limits, inclusions)
+    solver = _new_solver(limits, inclusions, min(chain, _MOST_ROUNDS) * len(model.proto.variables))
     news: list[tuple[float, float]] = []  # of the solver's thread; callers hear of them in their own
     last: list[tuple[cp_model_helper.CpSolverResponse, float]] = []
 
@@ -124,8 +131,11 @@ def solve_cp_model(
     return _answer(solver, statuses[0], read, lambda objective: objective / factor + constant)
 
 
-def _new_solver(limits: SolverLimits, inclusions: bool) -> cp_model.CpSolver:
-    """Return a solver with the settings of `solve_cp_model`, and the time that is left."""
+def _new_solver(limits: SolverLimits, inclusions: bool, n_looks: int) -> cp_model.CpSolver:
+    """Return a solver with the settings of `solve_cp_model`, and the time that is left.
+
+    ``n_looks`` is how many variables presolve looks at for what no optimum needs, each once in a round.
+    """
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
@@ -138,6 +148,9 @@ def _new_solver(limits: SolverLimits, inclusions: bool) -> cp_model.CpSolver:
         parameters.presolve_inclusion_work_limit = 0
     checkpoint()
     left = seconds_left()
+    # Half of the time is what presolve may take, so that there is a search as well.
+    if left is not None and n_looks * ITERATIONS.presolve_variable > left * ITERATIONS.second / 2:
+        parameters.keep_all_feasible_solutions_in_presolve = True
     if left is not None and current_limit().work is not None:
         # Its own count of work: the same on any machine, so that the same call makes the same plan.
         parameters.max_deterministic_time = left * ITERATIONS.second / ITERATIONS.cp_sat_second

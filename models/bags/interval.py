@@ -146,6 +146,11 @@ class IntervalModel:
         """True if something counts the VMs that have a task: an opening, or a limit of several offers."""
         return any(vm.used is not None for vm in self.vms)
 
+    @property
+    def longest_account_s(self) -> int:
+        """Seconds of the longest balance of credits that is followed."""
+        return max((self.vms[index].kind.most_s for index in self.accounts), default=0)
+
     def _most_paid_s(self, kind: Kind) -> int:
         """Most seconds that a VM can cost."""
         return int(begun_s(kind.block_s, kind.most_s, kind.free_s))

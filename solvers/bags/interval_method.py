@@ -78,7 +78,7 @@ def interval(instance: Instance, options: IntervalOptions, run: Run) -> Outcome:
         model = IntervalModel(instance, bound, start, switches=switches)
     trace = ModelTrace(run, start)
     of_model = model.model, trace.limits(), model.schedule, model.factor, model.constant
-    answer = solve_cp_model(*of_model, inclusions=not model.counts_vms)
+    answer = solve_cp_model(*of_model, inclusions=not model.counts_vms, chain=model.longest_account_s)
     proved = max(bound.objective, answer.bound)
     explanation = _explain(model, answer.status)
     return exact_outcome(instance, start, answer.values, proved, explanation)
