@@ -185,7 +185,7 @@ class Programme:
         if self._solver.getModelStatus() == self._kinds.kNotset:  # its scheduler has more threads: it takes those
             self._solver.setOptionValue("threads", 0)
             self._run(watched=False)
-        count_work(each * (1 + self._solver.getInfo().simplex_iteration_count))
+        count_work(ITERATIONS.simplex_begin + each * (1 + self._solver.getInfo().simplex_iteration_count))
         status = self._solver.getModelStatus()
         if status in (self._kinds.kTimeLimit, self._kinds.kIterationLimit, self._kinds.kInterrupt):
             limit.ended_by_time()  # by the clock of HiGHS, which may be a little ahead of ours

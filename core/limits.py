@@ -39,8 +39,8 @@ class Iterations:
         A place for a task of a few whose plans are all looked at.
     queued_task
         A task that is put behind others on a VM, where tasks may be late.
-    simplex_step, simplex_entry
-        A step of the simplex method, and more of it for each entry of the matrix.
+    simplex_begin, simplex_step, simplex_entry
+        The beginning of a run of the simplex method, a step of it, and more of that for each entry of the matrix.
     look_entry
         An entry of the matrix of an integer programme, whenever HiGHS asks if it is to go on.
     cp_sat_second, presolve_variable
@@ -62,6 +62,7 @@ class Iterations:
     place: float = 30.0
     queues_move: float = 1.5
     queued_task: float = 4.0
+    simplex_begin: float = 250.0
     simplex_step: float = 5.0
     simplex_entry: float = 0.01
     look_entry: float = 7.0
