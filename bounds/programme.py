@@ -117,6 +117,7 @@ class Programme:
     ) -> None:
         """Add a column with its entries in existing rows."""
         indices, entries = np.asarray(rows, dtype=np.int32), np.asarray(values, dtype=float)
+        count_work(ITERATIONS.row)
         self._solver.addCol(cost * self._unit, lower, upper, len(indices), indices, entries)
 
     def add_columns(
@@ -146,6 +147,7 @@ class Programme:
     ) -> None:
         """Add a row with its entries in existing columns."""
         indices, entries = np.asarray(columns, dtype=np.int32), np.asarray(values, dtype=float)
+        count_work(ITERATIONS.row)
         self._solver.addRow(lower, upper, len(indices), indices, entries)
 
     def set_cost(self, column: int, cost: float) -> None:

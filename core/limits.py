@@ -41,6 +41,8 @@ class Iterations:
         A task that is put behind others on a VM, where tasks may be late.
     simplex_begin, simplex_step, simplex_entry
         The beginning of a run of the simplex method, a step of it, and more of that for each entry of the matrix.
+    row
+        A row or column that is made and added to a linear programme by itself.
     look_entry
         An entry of the matrix of an integer programme, whenever HiGHS asks if it is to go on.
     cp_sat_second, presolve_variable
@@ -65,6 +67,7 @@ class Iterations:
     simplex_begin: float = 250.0
     simplex_step: float = 5.0
     simplex_entry: float = 0.01
+    row: float = 40.0
     look_entry: float = 7.0
     cp_sat_second: float = 6e6
     presolve_variable: float = 0.15
