@@ -61,12 +61,12 @@ class Draft:
         self.vm_of = {run.task: name for name, vm in self.vms.items() for run in vm.running}
 
     def add(self, vm: VmState) -> None:
-        """Have one more VM."""
+        """Add a VM, with the tasks that run on it."""
         self.vms[vm.id], self.settled_s[vm.id] = vm, self.time_s
         self.vm_of |= {run.task: vm.id for run in vm.running}
 
     def settle(self, name: str) -> VmState:
-        """Spend what a VM has cost up to the moment, and return it."""
+        """Add the cost of a VM until the moment to the amount spent; return the VM."""
         vm = self.vms.get(name)
         if vm is None:
             raise wrong_state(f"has no VM {name!r} (VMs: {', '.join(self.vms) or 'none'})")

@@ -94,13 +94,12 @@ def solve_cp_model(
         Whether presolve looks for rows that include others: OR-Tools 9.15 loses optima there of some models that say of
         VMs whether they are used.
     chain : int
-        Length of the longest chain of variables, such as a balance from second to second. Presolve looks for what no
-        optimum needs, and finds one of a chain in a round: it does not where that would take most of the time.
+        Length of the longest chain of variables, such as a balance from second to second. A round of presolve finds of
+        one of them what no optimum needs; where all rounds would take most of the time, it does not look for that.
     """
     from ortools.sat.python import cp_model, cp_model_helper
 
-    problem = model.validate()
-    if problem:
+    if problem := model.validate():
         raise SpotbagError(f"CP-SAT refuses a model; please report this: {problem}")
     solver = _new_solver(limits, inclusions, min(chain, _MOST_ROUNDS) * len(model.proto.variables))
     news: list[tuple[float, float]] = []  # of the solver's thread; callers hear of them in their own

@@ -1,4 +1,4 @@
-"""What a trace tells of a bag as the events of states, and the state to which they lead."""
+"""Events of states in a trace of a bag, and the state to which they lead."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Record: TypeAlias = Mapping[str, Any]
 
 @public
 def trace_events(trace: Trace) -> list[tuple[float, Event]]:
-    """Return what a trace tells as the events of states.
+    """Return the events of states that a trace has.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class _Reader:
         """Since when a VM is hibernated or stopped."""
 
     def read(self) -> list[tuple[float, Event]]:
-        """Return all that happens."""
+        """Return the events of the trace, in its order."""
         happened: list[tuple[float, Event]] = []
 
         def take(record: _Record) -> None:
@@ -172,7 +172,7 @@ class _Reader:
             yield events.VmEnded(name)
 
     def forget(self, vm: str) -> None:
-        """Forget what ran on a VM: its runs are over."""
+        """End the runs of the tasks on a VM."""
         self.began = {task: run for task, run in self.began.items() if run.started.vm != vm}
 
     # --------------------------------------------------------------------- tasks
@@ -205,7 +205,7 @@ class _Reader:
         yield from self.saved(record)
 
     def saved(self, record: _Record) -> Iterator[Event]:
-        """Keep what a record tells to be saved of a task."""
+        """Keep the fraction of a task that a record has as saved."""
         if record.get("saved"):
             yield events.TaskSaved(record["task"], record["saved"])
 
