@@ -397,7 +397,20 @@ def _search_core_loads(
             # While another VM ends last, what a move brings is seen in the loads alone.
             worth = bound.core_price / max(float(bound.core_price.max()), 1e-300)
             state.cores = state.cores._replace(worth=worth)
+            if not number % 2:  # runs from the best plan begin there anyhow
+                _end_near(state, found, bound)
         _anneal(state, options, found, number, moves, rate)
+
+
+def _end_near(state: CoreLoads, found: Found, bound: DivisibleBound) -> None:
+    """Have no VM end later than the best plan by more than that plan may be above the optimum.
+
+    Where the makespan alone counts, it does not say whether fewer VMs end last: seconds beyond a limit add up.
+    """
+    proven, time_weight = max(found.bound, bound.objective), state.objective.time_weight
+    if found.best is not None and 0 < proven < found.objective:
+        last_s = math.floor((2 * found.objective - proven) / time_weight) - state.zero_s
+        state.objective = state.objective._replace(vm_limit=np.minimum(state.objective.vm_limit, last_s))
 
 
 def _rate(instance: Instance, bound: DivisibleBound) -> float:
