@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ...core.capacities import lower_of, slots_of
 from ...core.limits import ITERATIONS, checkpoint, count_work
@@ -99,7 +100,7 @@ class VmRoom:
         # least[cores, weight]: least memory of tasks of so many cores and that weight together.
         least = np.full((self.vcpus + 1, most + 1), np.inf)
         least[0, 0] = 0.0
-        stages: list[tuple[int, IntArray]] = []
+        stages: list[tuple[int, npt.NDArray[np.uint16]]] = []
         for group in groups:
             checkpoint()
             weight, need, slots = int(weights[group]), float(self.need_kb[group]), int(self.slots[group])

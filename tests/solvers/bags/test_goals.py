@@ -18,6 +18,7 @@ from spotbag.instances.bags.generator import generate_instance
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Outcome, Run
+from spotbag.solvers.bags.budget import BUDGET
 from spotbag.solvers.bags.goals import cheapest_by
 from spotbag.solvers.bags.methods import METHODS
 from spotbag.solvers.bags.result import Result
@@ -173,7 +174,7 @@ def test_a_simple_plan_for_an_early_moment_is_found_by_halves() -> None:
 
 
 def test_both_quantities_share_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Twenty tasks where memory binds took 30 s for the first quantity, and 30 s more for the second. Three have 6.09 s.
+    # Twenty tasks where memory binds took 30 s for the first quantity, and 30 s more for the second. Three have 4.09 s.
     given = list[float]()
 
     def slow(*arguments: Any, **named: Any) -> Outcome:
@@ -187,7 +188,7 @@ def test_both_quantities_share_the_patience(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("spotbag.solvers.bags.goals._Earliest.look", look)
     result = solve(hand_instance([5, 4, 3]), goal="cheapest", survive="none")
     assert result.stages[0].proven
-    assert given == [pytest.approx(6.09 - 2, abs=0.01)]
+    assert given == [pytest.approx(BUDGET.patience_for_s(3) - 2, abs=0.05)]
 
 
 def test_moments_that_are_soon_proved_wait_for_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
