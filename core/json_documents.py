@@ -130,8 +130,8 @@ WHO_TAKES = {
     "spotbag.jobs": "this is a stream of jobs: use 'spotbag stream' or 'spotbag size'",
     "spotbag.platform": "this is a hybrid platform: use 'spotbag platform'",
     "spotbag.schedule": "this is a plan: use 'spotbag check' or 'spotbag show'",
-    "spotbag.state": "this is a state: give it to 'spotbag check' with --state",
-    "spotbag.trace": "this is a trace: use 'spotbag audit'",
+    "spotbag.state": "this is a state: 'spotbag replan' takes it, and others with --state",
+    "spotbag.trace": "this is a trace: use 'spotbag audit', or 'spotbag replan' with --at",
 }
 """Advice for a document that was given where another one is wanted, by the name of its format."""
 

@@ -40,7 +40,7 @@ class Draft:
     gone : list of str
         Names of VMs that are rented no more.
     settled_s : dict of str to float
-        Moment until which what a VM costs is spent, of each VM.
+        Of each VM, the moment up to which its cost is in ``spent_usd``.
     vm_of : dict of str to str
         VM on which a task runs, of each that does.
     """

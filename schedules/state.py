@@ -250,9 +250,10 @@ class State(WholeDocument):
         Parameters
         ----------
         happened : iterable of (float, Event)
-            When something has happened, and what, in the order in which it has; see `spotbag.trace_events`.
+            When something has happened, and what, in that order, from the moment of this state on; see
+            `spotbag.trace_events`.
         time_s : float
-            The new moment. Of what happens later, nothing is taken.
+            The new moment. Events that come later are left out.
 
         Raises
         ------
@@ -262,13 +263,14 @@ class State(WholeDocument):
         vms = {vm.id: vm for vm in self.vms}
         done, withdrawn = dict.fromkeys(self.done), dict.fromkeys(self.withdrawn)
         after = Draft(self.time_s, self.spent_usd, vms, done, withdrawn, dict(self.saved), [*self.gone])
-        until_then = itertools.takewhile(lambda entry: entry[0] <= time_s, happened)
-        for moment_s, event in itertools.chain(until_then, [(time_s, None)]):
-            if not after.time_s <= moment_s <= MAX_SECONDS:
-                raise wrong_state(f"cannot go on to {moment_s:g} s: it is at {after.time_s:g} s")
-            after.time_s = float(moment_s)
-            if event is not None:
+        _no_earlier(self.time_s, time_s, self.time_s)
+        last_s = self.time_s
+        for moment_s, event in happened:
+            last_s = _no_earlier(last_s, moment_s, self.time_s)
+            if moment_s <= time_s:
+                after.time_s = float(moment_s)
                 have_happen(event, after)
+        after.time_s = float(time_s)
         for name in after.vms:
             after.settle(name)
         return self._known(
@@ -364,6 +366,15 @@ class State(WholeDocument):
             last_s = math.inf if vm.until_s is None else math.floor(vm.until_s - rest.now_s + STATED)
             vms.append(changed(vm, running=tuple(run for run in vm.running if ends_s[run.task] <= last_s)))
         return _Remaining(self._known(**(self._fields() | {"vms": tuple(vms)})), instance).instance()
+
+
+def _no_earlier(last_s: float, moment_s: float, time_s: float) -> float:
+    """Return a moment; refuse one that is before the last one, or before the time of a state."""
+    if not time_s <= moment_s <= MAX_SECONDS:
+        raise wrong_state(f"cannot go on to {moment_s:g} s: it is at {time_s:g} s")
+    if moment_s < last_s:
+        raise wrong_state(f"cannot go on from {last_s:g} s to {moment_s:g} s: events come in their order")
+    return moment_s
 
 
 def _refuse_from_state(plan: Schedule) -> None:

@@ -96,7 +96,7 @@ def session_so_far_usd(vm: VmState, until_s: float) -> float:
 
 
 def cost_between_usd(vm: VmState, since_s: float, until_s: float) -> float:
-    """Return what a VM costs from one moment to another; nothing if its price is unknown."""
+    """Return the cost of a VM from one moment to another; nothing if its price is unknown."""
     if vm.price_usd_per_hour is None or vm.status in ("hibernated", "launching"):
         return 0.0
     if vm.billing is not None:

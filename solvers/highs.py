@@ -59,6 +59,10 @@ def solve_with_highs(
         solver.setOptionValue("objective_bound", better_than * factor)
     checkpoint()
     watch = _Watch(solver, factor)
+    left = seconds_left()
+    if left is not None and watch.begin_s > left:  # it would hear of its end only then
+        current_limit().ended_by_time()
+        raise LimitReached
     if run_in_thread(solver.run, watch.end, limits.pass_on(watch.news), leave_after_s=LEAVE_AFTER_S):
         watch.count()
         return _answer(solver, program, factor)
@@ -73,8 +77,8 @@ class _Watch:
     """Watch over a solver that runs in a thread of its own: ends it, and keeps what it finds.
 
     Where work is counted in place of time, the clock of the solver must say nothing: it may look so many times whether
-    to go on, each of which is worth a pass over its matrix. Between two looks there may be a whole linear programme: a
-    solver that could not even solve the first one is not begun, and steps of those that were solved count as well.
+    to go on, each of which is worth a pass over its matrix. Between two looks there may be a whole linear programme, so
+    that its steps count as well.
 
     Attributes
     ----------
@@ -94,8 +98,6 @@ class _Watch:
         self.news: list[tuple[float, float]] = []
         self.last: tuple[IntArray, float] | None = None
         left = seconds_left()
-        if left is not None and solver.getNumRow() / 2 * self._work_of_step > left * ITERATIONS.second:
-            raise LimitReached  # about so many steps solve the first linear programme
         if left is not None and current_limit().work is not None:
             self._most_looks = left * ITERATIONS.second / max(self._work_of_look, 1)
         elif left is not None:
@@ -103,6 +105,11 @@ class _Watch:
         solver.cbMipInterrupt.subscribe(self._look)
         solver.cbSimplexInterrupt.subscribe(self._look)
         solver.cbMipImprovingSolution.subscribe(self._improved)
+
+    @property
+    def begin_s(self) -> float:
+        """About the seconds that the first linear programme takes, of a step for every second row."""
+        return self._work_of_step * int(self._solver.getNumRow()) / 2 / ITERATIONS.second
 
     def _look(self, event: Any) -> None:
         self._looks += 1
@@ -120,7 +127,7 @@ class _Watch:
 
     def count(self) -> None:
         """Count the work of a solver that has ended."""
-        steps = self._solver.getInfo().simplex_iteration_count
+        steps = max(self._solver.getInfo().simplex_iteration_count, 0)
         count_work(self._work_of_look * self._looks + self._work_of_step * steps)
         if self._looks > self._most_looks:
             current_limit().ended_by_time()

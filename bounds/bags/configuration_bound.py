@@ -70,7 +70,7 @@ class _Programme(DivisibleProgramme):
         """Add the strongest weightings until the solution keeps them all, or is hardly raised by them any more."""
         rooms = [VmRoom.of(self.instance, offer.index, self.able[:, k]) for k, offer in enumerate(self.offers)]
         proof, raised, rounds_left = None, -math.inf, _ROUNDS_WITHOUT_GAIN
-        with suppress(LimitReached):  # what was proved until then holds
+        with suppress(LimitReached):  # the proof of the last round holds
             while rounds_left and self.solve():
                 proof, rounds_left = self._proof(), rounds_left - 1
                 if proof.value > raised + _LEAST_GAIN * abs(proof.value):
@@ -89,7 +89,8 @@ class _Programme(DivisibleProgramme):
             return False
         first = self.column(k, 0)
         work, most_s = values[first : first + len(self.counts)] * self.work[:, k], float(values[1 + k])
-        # What holds for VMs of one market holds for those of the other: it is looked for only where no known one does.
+        # What holds for VMs of one market, or zone, holds for all of their size: another one is looked for only where
+        # none of those that are known is broken.
         alike = self.known.setdefault((room.vcpus, room.memory_kb, room.copies.tobytes()), [])
         broken = [one for one in alike if _breaks(work, one, most_s)]
         found = max(broken, key=lambda one: work @ one.weights / one.capacity) if broken else None

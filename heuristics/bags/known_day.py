@@ -52,10 +52,11 @@ def known_day_plan(instance: Instance, up_s: Mapping[int, Sequence[int]]) -> Sch
             state.objective.vm_limit[vms] = sorted(up_s[index][: len(vms)], reverse=True)
     best: LoadsWalk | None = None
     # Burstable VMs are a bargain for as long as their credits last: whether for longer, only a walk from there can say.
+    # Of others, both starts are the same, and the walks differ by their random numbers.
     for run, seconds in enumerate((instance.sustained_s[:, offers][instance.task_group].T, state.cores.durations)):
         cores = _longest_first(state, seconds)
         if cores is None or not fill(state, instance.open_tasks, cores):
-            return None
+            continue
         walk = LoadsWalk(state, run + 1)
         for _ in cooled(walk, SearchOptions().temperatures(instance, run), Steps(_MOVES)):
             checkpoint()

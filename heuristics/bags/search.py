@@ -405,7 +405,7 @@ def _search_core_loads(
 def _end_near(state: CoreLoads, found: Found, bound: DivisibleBound) -> None:
     """Have no VM end later than the best plan by more than that plan may be above the optimum.
 
-    Where the makespan alone counts, it does not say whether fewer VMs end last: seconds beyond a limit add up.
+    Where the makespan alone counts, it does not say whether fewer VMs end last; seconds beyond a limit add up, and do.
     """
     proven, time_weight = max(found.bound, bound.objective), state.objective.time_weight
     if found.best is not None and 0 < proven < found.objective:

@@ -234,7 +234,7 @@ def test_check_judges_what_is_left_of_a_plan_from_a_state(shell: Shell) -> None:
     assert "is of the instance 'burst-hads/J60', not of 'hads/J60'" in shell.err
     shell.run("check", "-", "rest.json", "--state", "-", code=2)
     shell.run("check", "burst-hads/J60", "state.json", code=2)
-    assert "this is a state: give it to 'spotbag check' with --state" in shell.err
+    assert "this is a state: 'spotbag replan' takes it, and others with --state" in shell.err
 
 
 def test_show_and_replay_of_a_plan_from_a_state(shell: Shell) -> None:

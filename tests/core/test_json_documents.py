@@ -36,7 +36,10 @@ def test_an_object_is_parsed() -> None:
         ('{"a": 1,\n  b}', "is not JSON: Expecting property name enclosed in double quotes in line 2, column 3"),
         ('{"a":' * 100_000, "is nested too deeply"),
         ('{"a": ' + "9" * 5000 + "}", "holds a number with too many digits"),
-        ('{"record": "header"}\n{"record": "end"}\n', "this is a trace: use 'spotbag audit'"),
+        (
+            '{"record": "header"}\n{"record": "end"}\n',
+            "this is a trace: use 'spotbag audit', or 'spotbag replan' with --at",
+        ),
         ('{"record": "other"}\n{"record": "end"}\n', "is not JSON: Extra data in line 2, column 1"),
     ],
 )

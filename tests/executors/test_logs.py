@@ -121,7 +121,8 @@ def test_a_plan_from_a_state_is_run_where_the_one_before_was_stopped(tmp_path: P
     log.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     first = read_log(schedule, log, lost=["y"])
     since = execution_state(schedule, first, ["y"])
-    assert not trace_state(first.to_trace()).running_ids
+    told = trace_state(first.to_trace())
+    assert [(vm.id, vm.status, vm.running) for vm in told.vms] == [("x", "hibernated", ()), ("y", "hibernated", ())]
     assert (since.time_s, since.done, [vm.id for vm in since.vms]) == (1.5, ("t1",), ["x"])
     assert not since.running_ids
     left = replan(schedule.instance, since).schedule

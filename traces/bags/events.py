@@ -31,9 +31,10 @@ def trace_events(trace: Trace) -> list[tuple[float, Event]]:
     Returns
     -------
     list of (float, Event)
-        When something happened, and what, in the order of the trace: what the day brought, and what was decided. What
-        moves, wakes a policy or draws a migration trigger is no event of a state. A VM has the price and the
-        billing of the replay; what a checkpoint has saved of a task is told when the task goes on.
+        When something happened, and what, in that order: what the day brought, and what was decided, from the requests
+        of the first VMs on. Moves, wake-up calls and triggers are no events of a state. What a checkpoint has saved of
+        a task is told when the task goes on. Of an execution, a VM that was stopped or lost is hibernated until it is
+        ready again: nothing starts there.
 
     Raises
     ------
@@ -51,12 +52,16 @@ def trace_events(trace: Trace) -> list[tuple[float, Event]]:
 def trace_state(trace: Trace, time_s: float | None = None) -> State:
     """Return the state of a bag at a moment of a trace, from which the rest can be planned (`spotbag.replan`).
 
+    A VM that launches is expected when it was ready in fact. Money is by prices and billing of sessions, as
+    `State.advance` counts it: without what a cloud gives back of interrupted first hours, or charges for VMs that are
+    down; a block in which the price changes has the new one.
+
     Parameters
     ----------
     trace : Trace
         That of a replay of a bag, or of a plan of a whole bag that was run.
     time_s : float, optional
-        The moment: whatever happened until then, it included, has happened. The end of the trace if absent.
+        The moment; what happened at it has happened. The end of the trace if absent.
 
     Raises
     ------
@@ -67,6 +72,8 @@ def trace_state(trace: Trace, time_s: float | None = None) -> State:
     """
     happened = trace_events(trace)
     until_s = trace.end["t"] if time_s is None else time_s
+    if until_s > trace.end["t"]:
+        raise input_error("trace", f"ends at {trace.end['t']:g} s, before {until_s:g} s")
     return State(instance=trace.instance["name"]).advance_through(happened, until_s)
 
 
@@ -92,7 +99,7 @@ class _Reader:
         self.ready_s = {event["vm"]: event["t"] for event in reversed(trace.events) if event["event"] == "ready"}
         """When each VM is ready for the first time."""
         self.last = {event["vm"]: event for event in trace.events if event["event"] in ("ready", "done")}
-        """Record by which a VM is seen to be over, or not."""
+        """Last record of each VM that says that it is ready, or has done all that it had to do."""
         self.planned = {task["task"]: task for task in trace.run["plan"] if "task" in task}
         """Places of tasks in the last plan of an execution."""
         self.vms: dict[str, tuple[str, str]] = {}
@@ -101,12 +108,16 @@ class _Reader:
         """The run of each task that runs, also on a VM that is hibernated."""
         self.halted: dict[str, float] = {}
         """Since when a VM is hibernated or stopped."""
+        self.set_up_s: dict[str, float] = {}
+        """When each VM that is being set up takes tasks."""
 
     def read(self) -> list[tuple[float, Event]]:
         """Return the events of the trace, in its order."""
         happened: list[tuple[float, Event]] = []
 
         def take(record: _Record) -> None:
+            for name, time_s in [(name, time_s) for name, time_s in self.set_up_s.items() if time_s <= record["t"]]:
+                happened.extend((time_s, event) for event in self.set_up(name))
             answer = _ANSWERS.get(record["event"])
             if answer is not None:
                 happened.extend((record["t"], event) for event in answer(self, record))
@@ -129,19 +140,28 @@ class _Reader:
         )
 
     def ready(self, record: _Record) -> Iterator[Event]:
-        """Have a VM take tasks; one that is set up first does so from its first task on."""
+        """Have a VM take tasks, once it is set up."""
         name = record["vm"]
         if self.halted.pop(name, None) is not None:
             yield events.VmResumed(name)
-        elif self.ready_s[name] == record["t"] and not self.setup_s[self.vms[name][0]]:
+        elif self.ready_s[name] == record["t"]:
+            self.set_up_s[name] = record["t"] + self.setup_s[self.vms[name][0]]
+            if self.set_up_s[name] == record["t"]:
+                yield from self.set_up(name)
+
+    def set_up(self, name: str) -> Iterator[Event]:
+        """Have a VM that was being set up take tasks, or be billed for that at least."""
+        if self.set_up_s.pop(name, None) is not None:
             yield events.VmReady(name)
 
     def notice(self, record: _Record) -> Iterator[Event]:
         """Have a VM drain."""
+        yield from self.set_up(record["vm"])
         yield events.VmDraining(record["vm"], record["until_s"])
 
     def hibernate(self, record: _Record) -> Iterator[Event]:
         """Halt a VM; what runs there goes on when it resumes."""
+        yield from self.set_up(record["vm"])
         self.halted[record["vm"]] = record["t"]
         yield events.VmHibernated(record["vm"])
 
@@ -162,11 +182,12 @@ class _Reader:
                 yield events.TaskExpected(task, run.end_s)
 
     def end(self, record: _Record) -> Iterator[Event]:
-        """Have a VM no more, unless it is gone, or will be started again."""
+        """Let a VM go, unless it is gone, or will be started again."""
         name = record["vm"]
         if record["event"] == "done" and self.last[name] is not record:
             return
         if self.vms.pop(name, None) is not None:
+            yield from self.set_up(name)
             self.forget(name)
             self.halted.pop(name, None)
             yield events.VmEnded(name)
@@ -238,6 +259,7 @@ _ANSWERS: Mapping[str, Callable[[_Reader, _Record], Iterator[Event]]] = {
     "notice": _Reader.notice,
     "hibernate": _Reader.hibernate,
     "stop": _Reader.stop,
+    "lost": _Reader.stop,
     "resume": _Reader.resume,
     "reclaim": _Reader.end,
     "terminate": _Reader.end,

@@ -52,6 +52,10 @@ def test_what_was_left_in_the_middle_of_a_day_is_planned_from_its_trace(shell: S
     assert len(finished) + len(found["plan"]["tasks"]) == 60
     shell.run("replan", "hads/J80", "day.jsonl", "--at", "10m", code=2)
     assert "day.jsonl: is of 'hads/J60', not of 'hads/J80'" in shell.err
+    shell.run("replan", "hads/J60", "day.jsonl", "--at", "1h", code=2)
+    assert "day.jsonl: ends at 1278 s, before --at (3600 s)" in shell.err
+    shell.run("replan", "hads/J60", "day.jsonl", code=2)
+    assert "this is a trace: use 'spotbag audit', or 'spotbag replan' with --at" in shell.err
     shell.run(*day, "--policy", "on-time,hads", "--trace", "two.jsonl")
     shell.run("replan", "hads/J60", "two.jsonl", "--at", "10m", code=2)
     assert "two.jsonl: has 2 traces" in shell.err

@@ -276,7 +276,9 @@ def test_traces_and_documents_are_sent_where_they_belong(shell: Shell) -> None:
     shell.run(*TINY, "--once", "--trace", "run.jsonl")
     for words in (("platform",), ("stream",), ("solve",), ("show",), ("check", "tiny/two-cores")):
         shell.run(*words, "run.jsonl", code=2)
-        assert shell.err == "error: run.jsonl: this is a trace: use 'spotbag audit'\n", words
+        assert shell.err == "error: run.jsonl: this is a trace: use 'spotbag audit', or 'spotbag replan' with --at\n", (
+            words
+        )
     platform = library_platform("tiny/hybrid").to_document()
     for indent in (None, 2):
         (shell.folder / "platform.json").write_text(json.dumps(platform, indent=indent))

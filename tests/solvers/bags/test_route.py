@@ -13,6 +13,7 @@ from spotbag.heuristics.bags.greedy import greedy
 from spotbag.instances.instance import Instance
 from spotbag.instances.library import library_instance
 from spotbag.schedules.method import Outcome, Run
+from spotbag.solvers.bags.budget import BUDGET
 from spotbag.solvers.bags.route import STEPS, Facts, Lane, Route, Step
 from spotbag.solvers.bags.solve import solve
 from tests.helpers.fake_time import fake_time
@@ -58,14 +59,14 @@ def test_memory_that_binds_is_bounded_before_the_search(monkeypatch: pytest.Monk
 
 
 def test_exact_steps_have_some_seconds_where_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    # 6 s, and 0.03 more for each of 30 tasks.
+    patience_s = BUDGET.patience_for_s(30)
     assert taken(library_instance("memory/m30"), None, monkeypatch) == {
         "first plan": None,
-        "configurations": pytest.approx(0.5 * 6.9),
+        "configurations": pytest.approx(0.5 * patience_s),
         "first search": None,
-        "core-patterns": pytest.approx(0.5 * 6.9),
-        "columns": pytest.approx(0.5 * 6.9),
-        "interval": pytest.approx(6.9),
+        "core-patterns": pytest.approx(0.5 * patience_s),
+        "columns": pytest.approx(0.5 * patience_s),
+        "interval": pytest.approx(patience_s),
     }
 
 

@@ -339,9 +339,8 @@ def d_spot_text(given: Instance, d_spot_s: int, by_paper: bool, deadline_s: int 
     Of what a state leaves, ``deadline_s`` is the deadline, whose times count from the moment of the state.
     """
     chosen = "the deadline" if d_spot_s == (deadline_s or given.deadline_s) else "chosen so that the plan survives"
-    source = (
-        "given" if given.d_spot_s is not None else "by the rule of HADS" if by_paper and not given.machines else chosen
-    )
+    whole = not given.machines and deadline_s in (None, given.deadline_s)  # the rule knows no other bags
+    source = "given" if given.d_spot_s is not None else "by the rule of HADS" if by_paper and whole else chosen
     return f"{seconds(d_spot_s)} s ({source})"
 
 
