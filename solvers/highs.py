@@ -109,7 +109,7 @@ class _Watch:
     @property
     def begin_s(self) -> float:
         """About the seconds that the first linear programme takes, of a step for every second row."""
-        return self._work_of_step * int(self._solver.getNumRow()) / 2 / ITERATIONS.second
+        return float(self._work_of_step * self._solver.getNumRow() / 2 / ITERATIONS.second)
 
     def _look(self, event: Any) -> None:
         self._looks += 1
