@@ -717,7 +717,7 @@ def test_a_bag_of_few_classes_begins_with_whole_patterns_of_cores(seed: int) -> 
         goal="fastest",
         seed=seed,
     )
-    result = solve(instance, "search", survive="none", iterations=600_000)
+    result = solve(instance, "search", survive="none", iterations=1_000_000)
     assert result.gap is not None
     assert result.gap < 0.01
 
