@@ -115,14 +115,19 @@ class _Reader:
         """Return the events of the trace, in its order."""
         happened: list[tuple[float, Event]] = []
 
-        def take(record: _Record) -> None:
-            for name, time_s in [(name, time_s) for name, time_s in self.set_up_s.items() if time_s <= record["t"]]:
+        def end_setups(until_s: float) -> None:
+            due = [(time_s, name) for name, time_s in self.set_up_s.items() if time_s <= until_s]
+            for time_s, name in sorted(due):
                 happened.extend((time_s, event) for event in self.set_up(name))
+
+        def take(record: _Record) -> None:
+            end_setups(record["t"])
             answer = _ANSWERS.get(record["event"])
             if answer is not None:
                 happened.extend((record["t"], event) for event in answer(self, record))
 
         self.trace.follow(take)
+        end_setups(self.trace.end["t"])
         return happened
 
     # ----------------------------------------------------------------------- VMs

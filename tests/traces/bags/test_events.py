@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -126,3 +127,15 @@ def test_moments_beyond_the_end_and_events_out_of_order_are_refused() -> None:
     begun = State(instance=plan.instance.name).advance_through(happened, 10)
     later = [entry for entry in happened if entry[0] > 10]
     assert begun.advance_through(later, 20) == trace_state(trace, 20)
+
+
+def test_vms_whose_setups_end_between_two_records_are_ready_by_the_order_of_their_ends() -> None:
+    bag = library_instance("hads/J60")
+    setups = range(10 * len(bag.vm_types), 0, -10)  # of VMs of one moment, those that are listed later are done sooner
+    types = [one.model_copy(update={"setup_s": of}) for one, of in zip(bag.vm_types, setups, strict=True)]
+    plan = solve(bag.replace(vm_types=types), "greedy").schedule
+    assert plan is not None
+    _, trace = trace_day(plan, "static")
+    quiet = replace(trace, events=[one for one in trace.events if one["event"] in ("launch", "ready")])
+    assert {vm.status for vm in trace_state(quiet).vms} == {"running"}
+    assert len({vm.ready_s for vm in trace_state(quiet).vms}) > 1
