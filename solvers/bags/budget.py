@@ -67,7 +67,7 @@ class Budget:
     least_question_s: float = 0.05
     bound_after_method: float = 0.1
     patience_s: float = 4.0
-    patience_s_a_task: float = 0.03
+    patience_s_a_task: float = 0.04
     most_patience_s: float = 30.0
     first_search_s: float = 5.0
     short_search_s: float = 1.0
@@ -75,7 +75,7 @@ class Budget:
     def patience_for_s(self, n_tasks: int) -> float:
         """Seconds in which steps that prove something may go on without a limit: what a bag does not need is not lost.
 
-        Of up to 60 tasks, what is not proved in 6 s is hardly ever proved in 30.
+        Of up to 60 tasks, what is not proved in 6.4 s is hardly ever proved in 30.
         """
         return min(self.patience_s + self.patience_s_a_task * n_tasks, self.most_patience_s)
 

@@ -174,7 +174,7 @@ def test_a_simple_plan_for_an_early_moment_is_found_by_halves() -> None:
 
 
 def test_both_quantities_share_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Twenty tasks where memory binds took 30 s for the first quantity, and 30 s more for the second. Three have 4.09 s.
+    # Twenty tasks where memory binds took 30 s for the first quantity, and 30 s more for the second. Three have 4.12 s.
     given = list[float]()
 
     def slow(*arguments: Any, **named: Any) -> Outcome:
