@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from hypothesis import assume
+
+from spotbag.core.errors import InputError
+from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import INTERRUPTIONS, Timeline, TimelineEvent
-from spotbag.instances.clouds import INTERRUPTION_KINDS, Billing, Cloud
+from spotbag.instances.clouds import INTERRUPTION_KINDS, PAPERS, Billing, Cloud
 from spotbag.instances.entries import NEVER, RentalOffer, VmType
 from spotbag.instances.instance import Instance
 from spotbag.plugins import LAUNCHING, RUNNING, Policy, ReplayState, Vm
+from spotbag.replay.bags.engine import Replay
+from spotbag.replay.bags.plan import replay_plan
+from spotbag.replay.bags.policies import find_policy
 from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from tests.helpers.quotas import Quotas
@@ -237,3 +245,24 @@ class Anything(Policy):
 def _thieves(replay: ReplayState) -> list[Vm]:
     """VMs that are idle or launching, and have no tasks."""
     return [vm for vm in replay.vms if vm.idle or (vm.state == LAUNCHING and not vm.n_left)]
+
+
+def random_replay(
+    document: dict[str, Any], seed: int, policy: str, todays: bool, record: bool = False
+) -> tuple[Replay, Timeline, Cloud]:
+    """Return the replay of a random plan of an instance, with its day and its cloud; no example if there is no plan.
+
+    ``todays`` is whether everything may happen that happens on today's clouds, or hibernations only.
+    """
+    rng = np.random.default_rng(seed)
+    try:
+        instance = with_d_spot(Instance.from_document(document, "random"))
+    except InputError:
+        assume(False)
+    plan = random_plan(instance, rng)
+    assume(plan is not None)
+    assert plan is not None
+    chosen = Anything(7, preempts=todays) if policy == "anything" else find_policy(policy)
+    cloud = random_cloud(rng) if todays else PAPERS
+    day = random_cloud_day(instance, rng) if todays else random_day(instance, rng)
+    return Replay(replay_plan(plan), chosen, day, cloud, record=record), day, cloud

@@ -279,4 +279,4 @@ _ANSWERS: Mapping[str, Callable[[_Reader, _Record], Iterator[Event]]] = {
     "price": _Reader.price,
     "capacity": _Reader.capacity,
 }
-"""What each kind of record tells a state; of the other kinds, a state knows nothing."""
+"""Answers to records by their kinds; the other kinds are of no state."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spotbag.audits.bags.plan import check
 from spotbag.core.errors import InputError
-from spotbag.heuristics.bags.d_spot import with_d_spot
 from spotbag.instances.bags.timeline import QUIET, Timeline, TimelineEvent
 from spotbag.instances.clouds import PAPERS
 from spotbag.instances.entries import NEVER
@@ -25,7 +23,7 @@ from spotbag.schedules.queues import Queue, schedule_of_queues
 from spotbag.schedules.schedule import Schedule
 from spotbag.schedules.state import State
 from spotbag.solvers.bags.solve import solve
-from tests.helpers.random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
+from tests.helpers.random_days import random_replay
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak_of
 
@@ -118,18 +116,8 @@ def look_at_every_state(document: dict[str, Any], seed: int, policy: str, todays
 
     ``todays`` is whether everything may happen that happens on today's clouds, or hibernations only.
     """
-    rng = np.random.default_rng(seed)
-    try:
-        instance = with_d_spot(Instance.from_document(document, "random"))
-    except InputError:
-        assume(False)
-    plan = random_plan(instance, rng)
-    assume(plan is not None)
-    assert plan is not None
-    chosen = Anything(7, preempts=todays) if policy == "anything" else find_policy(policy)
-    cloud = random_cloud(rng) if todays else PAPERS
-    day = random_cloud_day(instance, rng) if todays else random_day(instance, rng)
-    replay = Replay(replay_plan(plan), chosen, day, cloud)
+    replay, _, _ = random_replay(document, seed, policy, todays)
+    instance = replay.state.instance
     spent_usd, planned = 0.0, False
     while replay.step():
         if not at_rest(replay) or not replay.state.unfinished:

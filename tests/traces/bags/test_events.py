@@ -5,22 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spotbag import State, find_scenario, library_instance, solve, trace_day, trace_events, trace_state
 from spotbag.core.errors import InputError
-from spotbag.heuristics.bags.d_spot import with_d_spot
-from spotbag.instances.clouds import PAPERS, Cloud
-from spotbag.instances.instance import Instance
-from spotbag.replay.bags.engine import Replay
-from spotbag.replay.bags.plan import replay_plan
-from spotbag.replay.bags.policies import find_policy
+from spotbag.instances.clouds import Cloud
 from spotbag.replay.bags.record import trace_of
 from spotbag.replay.bags.rows import NONE
-from tests.helpers.random_days import Anything, random_cloud, random_cloud_day, random_day, random_plan
+from tests.helpers.random_days import random_replay
 from tests.helpers.random_instances import instance_documents
 from tests.helpers.soaks import soak_of
 
@@ -30,18 +24,8 @@ def compare_states(document: dict[str, Any], seed: int, policy: str, todays: boo
 
     ``todays`` is whether everything may happen that happens on today's clouds, or hibernations only.
     """
-    rng = np.random.default_rng(seed)
-    try:
-        instance = with_d_spot(Instance.from_document(document, "random"))
-    except InputError:
-        assume(False)
-    plan = random_plan(instance, rng)
-    assume(plan is not None)
-    assert plan is not None
-    chosen = Anything(7, preempts=todays) if policy == "anything" else find_policy(policy)
-    cloud = random_cloud(rng) if todays else PAPERS
-    day = random_cloud_day(instance, rng) if todays else random_day(instance, rng)
-    replay = Replay(replay_plan(plan), chosen, day, cloud, record=True)
+    replay, day, cloud = random_replay(document, seed, policy, todays, record=True)
+    instance = replay.state.instance
     known = []
     while replay.step():
         if not any(event[0] <= replay.state.now_s for event in replay.state.queue) and replay.state.unfinished:

@@ -103,8 +103,6 @@ def _state_in_trace(path: str, at_s: float, problem: Instance) -> State:
         raise input_error(source_name(path), f"{which} ('spotbag replay ... --policy NAME --day K --trace FILE')")
     if trace.instance.get("name") != problem.name:
         raise input_error(source_name(path), f"is of {trace.instance.get('name')!r}, not of {problem.name!r}")
-    if trace.end["t"] < at_s:
-        raise input_error(source_name(path), f"ends at {trace.end['t']:g} s, before --at ({at_s:g} s)")
     found = trace_state(trace, at_s)
     unknown = [task for task in (*found.done, *found.running_ids) if task not in problem.task_index]
     if unknown:
